@@ -1,4 +1,4 @@
-//! What ports and channels share inside a check: a port of the engine, which knows messages by their
+//! Parts of ports and channels inside a check: a port of the engine, which knows messages by their
 //! numbers, and the messages themselves.
 
 use std::panic::Location;
@@ -18,7 +18,7 @@ pub(crate) struct Mailbox<T> {
     /// The execution it was made in.
     stamp: u64,
     identity: Identity,
-    /// What the engine's port is at first.
+    /// Initial state of the engine's port.
     port: Port,
     messages: Messages<T>,
 }
@@ -49,7 +49,7 @@ impl<T> Mailbox<T> {
         self.made
     }
 
-    /// What can be given a name.
+    /// The object that a label names.
     pub(crate) fn thing(&self) -> Thing<'_> {
         let port = |_| Thing::object(&self.identity, self.made, Object::Port(self.port.clone()));
         self.try_context().map_or_else(Thing::elsewhere, port)
@@ -147,7 +147,7 @@ pub(crate) fn used_outside(made: Made) -> ! {
     )
 }
 
-/// Something made outside is used inside a check: the engine cannot know what others do to it.
+/// Something made outside is used inside a check: the engine does not see its other uses.
 #[track_caller]
 pub(crate) fn check_outside(made: Made) {
     assert!(

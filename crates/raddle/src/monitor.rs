@@ -1,6 +1,6 @@
 //! Monitors: data that one thread at a time works on, with conditions to wait for.
 //!
-//! Conditions are queues, first in, first out. What becomes of the signaller is chosen when the
+//! Conditions are queues, first in, first out. The behaviour of the signaller is chosen when the
 //! monitor is made: see [`Discipline`].
 //!
 //! ```
@@ -132,7 +132,7 @@ mod controlled {
             })
         }
 
-        /// What an execution starts with.
+        /// State at the beginning of an execution.
         fn state(&self) -> Object {
             let discipline = match self.plain.discipline() {
                 Discipline::SignalContinue => monitor::Discipline::SignalContinue,

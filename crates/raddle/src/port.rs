@@ -1,7 +1,7 @@
 //! Ports: messages from many senders to one receiver, and a selection among several ports.
 //!
 //! A [`Port`] is made for one receiver, which has the port itself; [`Port::sender`] gives out ends to
-//! send to. What a sender waits for is chosen when the port is made: nothing
+//! send to. The wait of a sender is chosen when the port is made: nothing
 //! ([`Port::asynchronous`]), until its message has been received ([`Port::synchronous`]), or for
 //! room ([`Port::bounded`]). [`select!`](crate::select) waits at several ports at once.
 //!

@@ -1,6 +1,6 @@
 //! Monitors on std's lock and condition variable.
 //!
-//! One lock guards who is inside and who waits; everybody sleeps on one condition variable and looks
+//! One lock guards the occupant and the waiters; all threads sleep on one condition variable and look
 //! for their own ticket. Slower than one variable for each condition, and simple enough to be right
 //! for both disciplines.
 
@@ -12,10 +12,10 @@ use std::ops::{Deref, DerefMut};
 use crate::own_sync::atomic::{AtomicU32, Ordering};
 use crate::own_sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What becomes of a thread that signals.
+/// Behaviour of a thread that signals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Discipline {
-    /// It goes on; the signalled thread competes with everybody else to re-enter.
+    /// It goes on; the signalled thread competes with all others to re-enter.
     SignalContinue,
     /// It makes way for the signalled thread, and gets the monitor back, before any newcomer, when
     /// that thread leaves or waits.
@@ -149,7 +149,7 @@ impl<T: ?Sized> Monitor<T> {
         queues
     }
 
-    /// Lets everybody who sleeps look again.
+    /// Lets all sleeping threads look again.
     fn wake(&self, queues: &Queues) {
         if queues.asleep > 0 {
             self.changed.notify_all();

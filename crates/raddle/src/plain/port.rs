@@ -60,11 +60,11 @@ struct State<T> {
     messages: VecDeque<(u64, T)>,
     sent: u64,
     received: u64,
-    /// Who sleeps until a message comes.
+    /// Bell of the thread that sleeps until a message comes.
     listener: Option<Arc<Bell>>,
 }
 
-/// What time it is, for all ports: how many messages have been sent.
+/// Time of all ports: the number of messages that have been sent.
 static TIME: AtomicU64 = AtomicU64::new(0);
 
 impl<T> Port<T> {

@@ -78,7 +78,7 @@ impl BinarySemaphore {
         BinarySemaphore(Semaphore::new(available as usize))
     }
 
-    /// Whether the permit is there.
+    /// True when the permit is there.
     pub(crate) fn available(&self) -> bool {
         self.0.available() > 0
     }

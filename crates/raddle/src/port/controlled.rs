@@ -37,7 +37,7 @@ pub struct Sender<T> {
     end: End<plain::port::Sender<T>, T>,
 }
 
-/// What a port is where it was made.
+/// A port, by where it was made.
 enum End<P, T> {
     Outside(P),
     Inside(Arc<Shared<T>>),

@@ -30,12 +30,12 @@ pub struct Condvar {
     plain: std::sync::Condvar,
 }
 
-/// Whether the time of a wait ran out, as [`std::sync::WaitTimeoutResult`].
+/// Result of a wait in limited time, as [`std::sync::WaitTimeoutResult`].
 #[derive(Debug, PartialEq, Eq, Copy, Clone)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the time ran out before a notification came.
+    /// True when the time ran out before a notification came.
     #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0

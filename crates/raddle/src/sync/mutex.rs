@@ -18,8 +18,8 @@ use raddle_check::runtime::{Context, Made, current};
 
 /// A mutual-exclusion lock, as [`std::sync::Mutex`].
 ///
-/// Inside a check, locking and unlocking are operations that the engine schedules; who gets a free
-/// lock is one of the choices it explores. Outside one, this is std's lock.
+/// Inside a check, locking and unlocking are operations that the engine schedules; which thread gets
+/// a free lock is one of the choices it explores. Outside one, this is std's lock.
 pub struct Mutex<T: ?Sized> {
     identity: Identity,
     made: Made,
@@ -47,7 +47,7 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     raw: Option<std::sync::MutexGuard<'a, ()>>,
     /// Inside which execution it was locked; 0 outside.
     stamp: u64,
-    /// Whether the thread was panicking already when it took the lock.
+    /// True when the thread was panicking already when it took the lock.
     panicking: bool,
     /// True when the data was used since: so a wait is one for a condition of the data.
     looked: AtomicBool,
@@ -118,7 +118,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Whether some thread panicked while it had the lock.
+    /// True when some thread panicked while it had the lock.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         match current() {
@@ -157,7 +157,7 @@ impl<T: ?Sized> Mutex<T> {
         context.object(world, &self.identity, self.made, || self.state())
     }
 
-    /// What an execution starts with.
+    /// State at the beginning of an execution.
     fn state(&self) -> Object {
         let poisoned = self.poisoned.load(Ordering::Relaxed);
         Object::Mutex(object::mutex::Mutex::new(poisoned))

@@ -20,8 +20,8 @@ use raddle_check::runtime::{Context, Made, current};
 
 /// A readers-writer lock, as [`std::sync::RwLock`].
 ///
-/// Inside a check, taking the lock and giving it back are operations that the engine schedules; who
-/// gets a free lock is one of the choices it explores. Outside one, this is std's lock.
+/// Inside a check, taking the lock and releasing it are operations that the engine schedules; which
+/// thread gets a free lock is one of the choices it explores. Outside one, this is std's lock.
 ///
 /// std leaves open whether readers may overtake a writer that waits. Inside a check they may, so a
 /// thread that reads while it already does never waits for a writer; on some systems it would, and
@@ -74,7 +74,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized + 'a> {
     raw: Option<std::sync::RwLockWriteGuard<'a, ()>>,
     /// Inside which execution it was locked; 0 outside.
     stamp: u64,
-    /// Whether the thread was panicking already when it took the lock.
+    /// True when the thread was panicking already when it took the lock.
     panicking: bool,
     place: &'static Location<'static>,
 }
@@ -172,7 +172,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Whether some thread panicked while it had the lock for writing.
+    /// True when some thread panicked while it had the lock for writing.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         match current() {
@@ -288,7 +288,7 @@ impl<T: ?Sized> Virtual for RwLock<T> {
     }
 }
 
-/// What std's lock gave, if it did; its own poison plays no part.
+/// The guard of std's lock, if it was free; its own poison plays no part.
 fn taken<G>(result: TryLockResult<G>) -> Option<G> {
     match result {
         Ok(guard) => Some(guard),
@@ -306,7 +306,7 @@ impl Lock {
         context.object(world, &self.identity, self.made, || self.state())
     }
 
-    /// What an execution starts with.
+    /// State at the beginning of an execution.
     fn state(&self) -> Object {
         let poisoned = self.poisoned.load(Ordering::Relaxed);
         Object::RwLock(object::rwlock::RwLock::new(poisoned))

@@ -76,7 +76,7 @@ macro_rules! semaphore {
                 })
             }
 
-            /// What an execution starts with.
+            /// State at the beginning of an execution.
             fn state(&self) -> Object {
                 let state: fn(&Self) -> semaphore::Semaphore = $state;
                 let initial = statics::initial(self, &self.identity, &self.made);

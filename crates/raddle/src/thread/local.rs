@@ -143,7 +143,7 @@ impl<T: 'static> LocalKey<Cell<T>> {
         self.with(Cell::take)
     }
 
-    /// Replaces the thread's value and gives back the one before.
+    /// Replaces the thread's value; returns the previous one.
     #[track_caller]
     pub fn replace(&'static self, value: T) -> T {
         self.with(|cell| cell.replace(value))
@@ -208,7 +208,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(RefCell::take)
     }
 
-    /// Replaces the thread's value and gives back the one before.
+    /// Replaces the thread's value; returns the previous one.
     ///
     /// # Panics
     ///

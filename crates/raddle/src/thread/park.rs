@@ -23,7 +23,7 @@ pub fn park() {
     }
 }
 
-/// As [`park`], but waits so long at most, as [`std::thread::park_timeout`].
+/// As [`park`], with a maximum time, as [`std::thread::park_timeout`].
 ///
 /// Inside a check the time may run out at any point, however long it is, as
 /// [`Checker::timeouts`](crate::Checker::timeouts) says.

@@ -161,7 +161,7 @@ unsafe impl<T: Send> Send for ScopedJoinHandle<'_, T> {}
 unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}
 
 impl<T> ScopedJoinHandle<'_, T> {
-    /// Who the thread is.
+    /// The handle of the thread.
     pub fn thread(&self) -> &Thread {
         &self.thread
     }
@@ -175,7 +175,7 @@ impl<T> ScopedJoinHandle<'_, T> {
         }
     }
 
-    /// Whether the thread has ended.
+    /// True when the thread has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         match &self.handle {

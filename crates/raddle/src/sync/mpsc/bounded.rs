@@ -51,7 +51,7 @@ impl<T> Channel<T> {
         current().filter(|context| context.stamp() == self.stamp)
     }
 
-    /// What it is at first.
+    /// Initial state.
     fn state(&self) -> Object {
         Object::Channel(object::channel::Channel::new(self.bound))
     }
@@ -160,8 +160,8 @@ impl<T> Receiver<T> {
 }
 
 impl<T> Drop for Receiver<T> {
-    /// As in std, what is in the buffer is dropped by the thread that drops the receiver. Without a
-    /// buffer, what is offered stays with the senders.
+    /// As in std, messages in the buffer are dropped by the thread that drops the receiver. Without a
+    /// buffer, offered messages stay with the senders.
     fn drop(&mut self) {
         if self.channel.context().is_some() {
             self.channel.call(Call::Leave, self.channel.made.place);

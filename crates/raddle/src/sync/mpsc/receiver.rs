@@ -18,7 +18,7 @@ pub struct Receiver<T> {
     end: End<T>,
 }
 
-/// What the end is where it was made.
+/// The end, by where it was made.
 pub(super) enum End<T> {
     Outside(std_mpsc::Receiver<T>),
     Unbounded(unbounded::Receiver<T>),
@@ -59,7 +59,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Takes the next message, waiting so long at most; an error if there is none by then, or if all
+    /// Takes the next message, waiting for `timeout` at most; an error if there is none by then, or if all
     /// senders are gone.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {

@@ -46,7 +46,7 @@ struct Channel<T> {
     first: Arc<Handle>,
 }
 
-/// Whether an end of a channel is still there, as others can see it.
+/// The location of an end of a channel, which is set when the end is dropped.
 struct Presence {
     identity: Identity,
     made: Made,
@@ -100,9 +100,9 @@ impl Handle {
 }
 
 impl<T> Channel<T> {
-    /// Whether no sender is left. Looks at them one by one, those that were cloned after the one they
-    /// were cloned from: once that is gone, there will be no more of them. So the same senders are
-    /// looked at whatever the schedule.
+    /// True when no sender is left. Loads the location of each in turn, that of a clone after that of
+    /// its origin: a sender that is gone has no further clones. So the same locations are loaded
+    /// whatever the schedule.
     fn has_no_sender(&self, context: &Context, place: Place) -> bool {
         let mut left = vec![Arc::clone(&self.first)];
         while let Some(handle) = left.pop() {
@@ -217,7 +217,7 @@ impl<T> Receiver<T> {
 }
 
 impl<T> Drop for Receiver<T> {
-    /// As in std, what has not been received is dropped by the thread that drops the receiver. If
+    /// As in std, messages that are left are dropped by the thread that drops the receiver. If
     /// that can be noticed, taking the messages is part of the execution; a message that comes later
     /// is dropped by its sender.
     fn drop(&mut self) {

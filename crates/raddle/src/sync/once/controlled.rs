@@ -1,4 +1,4 @@
-//! What `Once` and `OnceLock` have in common inside a check.
+//! The common part of `Once` and `OnceLock` inside a check.
 
 use std::panic::Location;
 
@@ -23,7 +23,7 @@ pub(super) struct Controlled {
 pub(super) struct Caller<'a> {
     pub(super) context: &'a Context,
     pub(super) place: &'static Location<'static>,
-    /// Whether it was done before the execution.
+    /// True when it was done before the execution.
     pub(super) done: bool,
 }
 
@@ -39,7 +39,7 @@ impl Controlled {
         }
     }
 
-    /// Lets the caller do it, unless it is done; `work` is told whether it is poisoned.
+    /// Lets the caller do it, unless it is done; `work` is given whether it is poisoned.
     pub(super) fn run(&self, caller: Caller<'_>, insist: bool, work: impl FnOnce(bool)) {
         let poisoned = match self.call(caller, Call::Begin { insist }).to_grant() {
             Grant::Refused => return,
@@ -66,7 +66,7 @@ impl Controlled {
         assert!(!poisoned || caller.context.has_stopped(), "{POISONED}");
     }
 
-    /// What can be given a name; whether it was done before the execution.
+    /// The object that a label names, given whether it was done before the execution.
     pub(super) fn thing(&self, done: bool) -> Thing<'_> {
         Thing::object(&self.identity, self.made, self.state(done))
     }
@@ -102,7 +102,7 @@ impl Controlled {
 }
 
 impl Controlled {
-    /// What an execution starts with. No constant expression can have done it.
+    /// State at the beginning of an execution. No constant expression can have done it.
     fn state(&self, done: bool) -> Object {
         Object::Once(match done && !statics::is_static(&self.identity) {
             true => object::once::Once::Done,

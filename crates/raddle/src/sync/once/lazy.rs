@@ -124,7 +124,7 @@ impl<T, F> LazyLock<T, F> {
         this.cell.get_mut()
     }
 
-    /// What the caller uses: in a check, a copy of its own if this is a static.
+    /// The value that the caller uses: in a check, a copy of its own if this is a static.
     fn here(&self) -> &Self {
         current().map_or(self, |context| context.here(self))
     }

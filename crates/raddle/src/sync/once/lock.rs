@@ -103,7 +103,7 @@ impl<T> OnceLock<T> {
         this.write_inside(caller, |_| f())
     }
 
-    /// The value inside a check; writes the cell first, if it is empty. `value` is told whether an
+    /// The value inside a check; writes the cell first, if it is empty. `value` is given whether an
     /// attempt to do so has panicked.
     pub(super) fn write_inside(&self, caller: Caller<'_>, value: impl FnOnce(bool) -> T) -> &T {
         self.controlled.run(caller, true, |poisoned| {
@@ -136,7 +136,7 @@ impl<T> OnceLock<T> {
         present.or(plain)
     }
 
-    /// What the running execution uses, and who calls.
+    /// The cell that the running execution uses, and the caller.
     #[track_caller]
     pub(super) fn inside(&self) -> Option<(&Self, Caller<'_>)> {
         let context = current()?;

@@ -147,7 +147,7 @@ impl<T: ?Sized> TrackedArc<T> {
         this.life.count(Location::caller(), count)
     }
 
-    /// Whether both are handles to the same value.
+    /// True when both are handles to the same value.
     #[must_use]
     pub fn ptr_eq(this: &Self, other: &Self) -> bool {
         Arc::ptr_eq(this.value(), other.value())
@@ -264,7 +264,7 @@ impl<T: ?Sized> TrackedWeak<T> {
         (self.life.as_ref()).map_or(0, |life| life.count(Location::caller(), count))
     }
 
-    /// Whether both are handles to the same value, or to none.
+    /// True when both are handles to the same value, or to none.
     #[must_use]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.value.ptr_eq(&other.value)

@@ -10,8 +10,8 @@ use raddle_check::protocol;
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made, current};
 
-/// Kept beside the value, so that weak handles can still reach it when the value is gone. Why there
-/// are two objects is told where the state machine is: `raddle_engine::object::counted`.
+/// Kept beside the value, so that weak handles can still reach it when the value is gone. The state machine,
+/// `raddle_engine::object::counted`, says why there are two objects.
 pub(super) struct Life {
     made: Made,
     births: Identity,
@@ -30,7 +30,7 @@ impl Life {
         }
     }
 
-    /// What can be given a name.
+    /// The object that a label names.
     pub(super) fn thing(&self) -> Thing<'_> {
         Thing::object(&self.ends, self.made, Object::Counted(Counted::default()))
     }
@@ -49,8 +49,8 @@ impl Life {
         }
     }
 
-    /// What `count` says of the handles. It is asked between two looks at those that end, until
-    /// none has ended in between: then it depends on nothing that has no order with it.
+    /// The result of `count`, which counts handles. It is called between two loads of the number of
+    /// ends, until these are equal: then the result depends on ordered events only.
     pub(super) fn count<R>(&self, place: &'static Location<'static>, count: impl Fn() -> R) -> R {
         let Some(context) = current() else {
             return count();

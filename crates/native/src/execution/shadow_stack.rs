@@ -44,6 +44,8 @@ struct Calls {
     is_armed: Cell<bool>,
     /// True if that operation was done.
     is_modelled: Cell<bool>,
+    /// True if it was a receive of a channel, and found no message.
+    is_answered: Cell<bool>,
     has_deadline: Cell<bool>,
 }
 
@@ -62,6 +64,7 @@ thread_local! {
             regions: [const { Cell::new(FunctionKind::User) }; DEEPEST],
             is_armed: Cell::new(false),
             is_modelled: Cell::new(false),
+            is_answered: Cell::new(false),
             has_deadline: Cell::new(false),
         }
     };
@@ -206,6 +209,7 @@ pub(crate) fn begin() {
         calls.region.set(FunctionKind::User);
         calls.is_armed.set(false);
         calls.is_modelled.set(false);
+        calls.is_answered.set(false);
         calls.has_deadline.set(false);
     });
 }
@@ -233,6 +237,17 @@ pub(crate) fn disarm() {
 /// In guest mode: true if an operation stands for all that is done here.
 pub(crate) fn is_modelled() -> bool {
     with(|calls| calls.is_modelled.get())
+}
+
+/// In guest mode: true if the running thread is in a receive of a channel that has found no message.
+#[inline]
+pub(crate) fn is_answered() -> bool {
+    with(|calls| calls.is_answered.get())
+}
+
+/// In guest mode: the receive has found no message. Holds until its function is left.
+pub(crate) fn set_answered() {
+    with(|calls| calls.is_answered.set(true));
 }
 
 /// In guest mode: true if the wait of the running thread has a deadline.
@@ -486,6 +501,9 @@ pub(crate) fn pop() {
             if after != before.get() {
                 calls.is_armed.set(false);
                 calls.is_modelled.set(false);
+                calls
+                    .is_answered
+                    .set(calls.is_answered.get() && before.get() == FunctionKind::ChannelReceive);
                 calls
                     .has_deadline
                     .set(calls.has_deadline.get() && after != FunctionKind::Deadline);

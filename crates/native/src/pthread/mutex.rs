@@ -102,7 +102,6 @@ fn give_back_robust(address: usize) {
 }
 
 fn call(mutex: Mutex, call: Call, code: usize) -> Grant {
-    let call = object::Call::Mutex(call);
     let initial = || Object::Mutex(object::mutex::Mutex::default());
     objects::call(mutex as usize, KIND, initial, call, code).to_grant()
 }
@@ -231,11 +230,10 @@ interpose! {
     }
 }
 
-/// The mutex is as good as new.
+/// Clears the poison of the mutex.
 fn clear(mutex: Mutex, code: usize) {
     let initial = || Object::Mutex(object::mutex::Mutex::default());
-    let call = object::Call::Mutex(Call::ClearPoison);
-    objects::call(mutex as usize, KIND, initial, call, code);
+    objects::call(mutex as usize, KIND, initial, Call::ClearPoison, code);
 }
 
 /// Converts `EBUSY` to a timeout, and lets that time pass.

@@ -15,13 +15,12 @@ type Time = *const libc::timespec;
 const KIND: &str = "rwlock";
 
 fn call(lock: RwLock, call: Call, code: usize) -> Grant {
-    let call = object::Call::RwLock(call);
     let initial = || Object::RwLock(object::rwlock::RwLock::default());
     objects::call(lock as usize, KIND, initial, call, code).to_grant()
 }
 
 fn take(lock: RwLock, wanted: Call, code: usize) -> c_int {
-    let writes = matches!(wanted, Call::Write | Call::TryWrite);
+    let writes = object::Call::from(wanted).takes_alone();
     match call(lock, wanted, code) {
         Grant::Refused => libc::EBUSY,
         Grant::Taken { .. } => {

@@ -53,7 +53,6 @@ pub(super) fn is_poisoned() -> bool {
 }
 
 fn call(word: Word, call: Call, code: usize) -> Grant {
-    let call = object::Call::Mutex(call);
     let initial = || Object::Mutex(object::mutex::Mutex::default());
     objects::call(word as usize, KIND, initial, call, code).to_grant()
 }

@@ -42,7 +42,6 @@ fn change(word: Word, to: impl FnOnce(u32) -> u32) -> u32 {
 }
 
 fn call(word: Word, call: Call, code: usize) -> Grant {
-    let call = object::Call::RwLock(call);
     let initial = || Object::RwLock(object::rwlock::RwLock::default());
     at(code, || {
         objects::call(word as usize, KIND, initial, call, code).to_grant()

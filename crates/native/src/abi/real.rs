@@ -32,4 +32,19 @@ macro_rules! real {
     }};
 }
 
-pub(crate) use real;
+/// `forward!(fn name(argument: Type, ...) -> Type)`: calls the C library's function of that name with these
+/// variables. They are the arguments of a call of our function of that name, or ask for less: for a part of
+/// the buffer, or for not waiting.
+macro_rules! forward {
+    (fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty) => {{
+        let real = $crate::abi::real::real!(fn $name($($type),*) -> $result);
+        // SAFETY: the types are those of the C library's declaration. What it demands of the arguments holds
+        // or is the caller's fault, because the caller has passed them to this function by its name.
+        #[allow(unused_unsafe)]
+        unsafe {
+            real($($argument),*)
+        }
+    }};
+}
+
+pub(crate) use {forward, real};

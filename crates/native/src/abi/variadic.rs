@@ -52,7 +52,7 @@ pub(crate) const IN_REGISTERS: usize = 3;
 /// pointer to the rest: [`IN_REGISTERS`] of them, the return address, and those on the stack.
 macro_rules! variadic {
     (fn $name:ident($($type:ty),*) as $to:ident;) => {
-        const _: extern "C" fn($($type,)* *const usize) = $to;
+        const _: extern "C" fn($($type,)* $crate::abi::guest_ptr::GuestPtr<usize>) = $to;
 
         #[unsafe(naked)]
         extern "C" fn $name() {

@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering;
 use raddle_engine::{LocationId, Operation, Update, UpdateKind};
 
 use crate::abi::caller;
+use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::trampoline::{watched, watched_full};
 use crate::engine::Top;
 use crate::execution::running;
@@ -133,7 +134,8 @@ fn compare_exchange(
 /// For callers that are not controlled.
 fn compare_exchange_for_real(address: Address, expected: u128, new: u128) -> u128 {
     let order = Ordering::SeqCst;
-    // SAFETY: the program wants to use the variable there, on a processor that can do so.
+    // SAFETY: the instruction needs 16 aligned bytes that can be written, which compilers guarantee where they
+    // call this instead of it, and a processor that has it, as all that run x86-64 Linux with FSGSBASE do.
     unsafe { cmpxchg16b(address, expected, new, order, order) }
 }
 
@@ -246,25 +248,23 @@ fn compare(
 
 fn through_pointer(
     address: Address,
-    expected: *mut u128,
+    expected: GuestPtr<u128>,
     new: u128,
     orders: (c_int, c_int),
     weak: bool,
     code: usize,
 ) -> c_int {
-    // SAFETY: the program has the expected value there.
-    let value = unsafe { expected.read_unaligned() };
-    let (found, exchanged) = compare(address, (value, new), orders, weak, code);
+    let values = (expected.read(), new);
+    let (found, exchanged) = compare(address, values, orders, weak, code);
     if !exchanged {
-        // SAFETY: and wants to be told there what was found.
-        unsafe { expected.write_unaligned(found) };
+        expected.write(found);
     }
     exchanged.into()
 }
 
 extern "C" fn strong(
     address: Address,
-    expected: *mut u128,
+    expected: GuestPtr<u128>,
     low: u64,
     high: u64,
     order: c_int,
@@ -277,7 +277,7 @@ extern "C" fn strong(
 
 extern "C" fn weak(
     address: Address,
-    expected: *mut u128,
+    expected: GuestPtr<u128>,
     low: u64,
     high: u64,
     order: c_int,

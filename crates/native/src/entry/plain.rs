@@ -6,6 +6,7 @@
 //! These functions stay in guest mode, which is cheap: nothing here may let other threads run. The state of
 //! memory is in `memory/shadow.rs`.
 
+use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::trampoline::on_alternate_stack;
 use crate::engine::Manner;
 use crate::execution::shadow_stack;
@@ -98,7 +99,7 @@ accesses! {
 on_alternate_stack! {
     fn __tsan_read_range(address: usize, size: usize) -> () as read_range("rdx");
     fn __tsan_write_range(address: usize, size: usize) -> () as write_range("rdx");
-    fn __tsan_vptr_update(address: usize, new: usize) -> () as update_vptr("rdx");
+    fn __tsan_vptr_update(address: GuestPtr<usize>, new: usize) -> () as update_vptr("rdx");
 }
 
 extern "C" fn read_range(address: usize, size: usize, code: usize) {
@@ -111,10 +112,9 @@ extern "C" fn write_range(address: usize, size: usize, code: usize) {
 
 /// A constructor or destructor sets the class of its object. Writing the value that is there already is no
 /// write.
-extern "C" fn update_vptr(address: usize, new: usize, code: usize) {
-    // SAFETY: the program is about to write there.
-    let old = unsafe { (address as *const usize).read() };
-    access_range(address, size_of::<usize>(), old != new, code);
+extern "C" fn update_vptr(address: GuestPtr<usize>, new: usize, code: usize) {
+    let is_write = address.read() != new;
+    access_range(address.address(), size_of::<usize>(), is_write, code);
 }
 
 /// Accesses with the place in the program as an argument.

@@ -6,6 +6,7 @@ use std::ffi::{c_int, c_void};
 use super::team::{self, Region, with_member, with_state};
 use super::work::{self, Schedule, Values};
 use super::{caller, runtime};
+use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::variadic::{IN_REGISTERS, invoke, variadic};
 use crate::host::mode::host;
 
@@ -28,7 +29,12 @@ variadic! {
 }
 
 /// The arguments begin at `list`, with the address that the call returns to after the third.
-extern "C" fn fork_with(_place: SourceLocation, count: c_int, function: usize, list: *const usize) {
+extern "C" fn fork_with(
+    _place: SourceLocation,
+    count: c_int,
+    function: usize,
+    list: GuestPtr<usize>,
+) {
     // Number of words that are read from the list even if it is shorter.
     const LEAST: usize = 4;
     let code = caller();
@@ -40,8 +46,7 @@ extern "C" fn fork_with(_place: SourceLocation, count: c_int, function: usize, l
         } else {
             index + 1
         };
-        // SAFETY: the caller has put so many arguments there.
-        arguments.push(unsafe { list.add(at).read() });
+        arguments.push(list.add(at).read());
     }
     arguments.resize(arguments.len().max(2 + LEAST), 0);
     let size = host(|| with_state(|state| state.next_size.take()));
@@ -167,13 +172,12 @@ macro_rules! loops {
 
                 /// The part of the running thread: the first, or a single one.
                 extern "C" fn fixed(
-                    _place: SourceLocation, _number: Number, kind: c_int, is_last: *mut c_int,
-                    lower: *mut $type, upper: *mut $type, stride: *mut $signed, step: $signed,
+                    _place: SourceLocation, _number: Number, kind: c_int, is_last: GuestPtr<c_int>,
+                    lower: GuestPtr<$type>, upper: GuestPtr<$type>, stride: GuestPtr<$signed>, step: $signed,
                     size: $signed,
                 ) {
                     const IN_PARTS: c_int = 33;
-                    // SAFETY: the program says where the limits are.
-                    let (first, last) = unsafe { (*lower, *upper) };
+                    let (first, last) = (lower.read(), upper.read());
                     let (number, team) = host(|| {
                         with_member(|team, member| (member.number as i64, team.size as i64))
                     });
@@ -191,15 +195,10 @@ macro_rules! loops {
                     };
                     let whole = (count + size.max(1) - 1) / size.max(1);
                     let owner = if whole == 0 { 0 } else { (whole - 1) % team };
-                    // SAFETY: the program says where it wants these.
-                    unsafe {
-                        *lower = (first as i64).wrapping_add(from.wrapping_mul(step)) as $type;
-                        *upper = (first as i64).wrapping_add((to - 1).wrapping_mul(step)) as $type;
-                        *stride = (size * team).wrapping_mul(step) as $signed;
-                        if !is_last.is_null() {
-                            *is_last = c_int::from(whole > 0 && owner == number);
-                        }
-                    }
+                    lower.write((first as i64).wrapping_add(from.wrapping_mul(step)) as $type);
+                    upper.write((first as i64).wrapping_add((to - 1).wrapping_mul(step)) as $type);
+                    stride.write((size * team).wrapping_mul(step) as $signed);
+                    is_last.set(c_int::from(whole > 0 && owner == number));
                 }
 
                 fn values(first: $type, last: $type, step: $signed) -> Values {
@@ -223,24 +222,17 @@ macro_rules! loops {
                 }
 
                 extern "C" fn next(
-                    _place: SourceLocation, _number: Number, is_last: *mut c_int, lower: *mut $type,
-                    upper: *mut $type, stride: *mut $signed,
+                    _place: SourceLocation, _number: Number, is_last: GuestPtr<c_int>, lower: GuestPtr<$type>,
+                    upper: GuestPtr<$type>, stride: GuestPtr<$signed>,
                 ) -> c_int {
                     let code = caller();
                     let Some(part) = host(|| work::next_part(code)) else {
                         return 0;
                     };
-                    // SAFETY: the program says where it wants these.
-                    unsafe {
-                        *lower = part.first as $type;
-                        *upper = part.last as $type;
-                        if !stride.is_null() {
-                            *stride = part.step as $signed;
-                        }
-                        if !is_last.is_null() {
-                            *is_last = part.is_last.into();
-                        }
-                    }
+                    lower.write(part.first as $type);
+                    upper.write(part.last as $type);
+                    stride.set(part.step as $signed);
+                    is_last.set(part.is_last.into());
                     1
                 }
 

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_long, c_uint, c_void};
 use super::team::{self, Region, with_member};
 use super::work::{self, Schedule, Values};
 use super::{caller, runtime, tasks};
+use crate::abi::guest_ptr::GuestPtr;
 use crate::host::mode::host;
 use crate::threads::failure;
 
@@ -89,19 +90,16 @@ extern "C" fn parallel_sections(
 }
 
 /// Returns the next part of a loop, if there is one.
-fn next(first: *mut c_long, end: *mut c_long, code: usize) -> bool {
+fn next(first: GuestPtr<c_long>, end: GuestPtr<c_long>, code: usize) -> bool {
     let part = work::next_part(code);
     if let Some(part) = &part {
-        // SAFETY: the program says where it wants the values.
-        unsafe {
-            first.write(part.first);
-            end.write(part.end);
-        }
+        first.write(part.first);
+        end.write(part.end);
     }
     part.is_some()
 }
 
-extern "C" fn next_of_loop(first: *mut c_long, end: *mut c_long) -> bool {
+extern "C" fn next_of_loop(first: GuestPtr<c_long>, end: GuestPtr<c_long>) -> bool {
     let code = caller();
     host(|| next(first, end, code))
 }
@@ -111,8 +109,8 @@ macro_rules! starts {
     ($($name:ident: $schedule:ident, $is_ordered:literal;)*) => {
         $(
             extern "C" fn $name(
-                start: c_long, end: c_long, step: c_long, size: c_long, to: *mut c_long,
-                to_end: *mut c_long,
+                start: c_long, end: c_long, step: c_long, size: c_long, to: GuestPtr<c_long>,
+                to_end: GuestPtr<c_long>,
             ) -> bool {
                 let code = caller();
                 let values = Values::until(start, end, step);
@@ -136,8 +134,8 @@ extern "C" fn start_runtime(
     start: c_long,
     end: c_long,
     step: c_long,
-    to: *mut c_long,
-    to_end: *mut c_long,
+    to: GuestPtr<c_long>,
+    to_end: GuestPtr<c_long>,
 ) -> bool {
     start_dynamic(start, end, step, 1, to, to_end)
 }
@@ -146,8 +144,8 @@ extern "C" fn start_ordered_runtime(
     start: c_long,
     end: c_long,
     step: c_long,
-    to: *mut c_long,
-    to_end: *mut c_long,
+    to: GuestPtr<c_long>,
+    to_end: GuestPtr<c_long>,
 ) -> bool {
     start_ordered_dynamic(start, end, step, 1, to, to_end)
 }

@@ -6,7 +6,8 @@ use std::ffi::{c_char, c_int, c_void};
 use super::faults;
 use super::restart::private_fork;
 use crate::abi::guest;
-use crate::abi::real::real;
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::abi::trampoline::{departing, watched};
 use crate::execution::part::{Part, PartCell};
 use crate::host::mode::{self, host, is_guest};
@@ -98,15 +99,12 @@ extern "C" fn on_register(
         true => CHILDREN.get().handlers.push(handlers),
         false => HANDLERS_BEFORE.get().push(handlers),
     }
-    let register = real!(fn __register_atfork(usize, usize, usize, *mut c_void) -> c_int);
-    // SAFETY: what the caller wanted.
-    unsafe { register(prepare, parent, child, module) }
+    forward!(fn __register_atfork(prepare: usize, parent: usize, child: usize, module: *mut c_void) -> c_int)
 }
 
 extern "C" fn on_fork(_code: usize) -> libc::pid_t {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn fork() -> libc::pid_t)() };
+        return forward!(fn fork() -> libc::pid_t);
     }
     fork_guest(true)
 }
@@ -119,8 +117,7 @@ extern "C" fn on_vfork(code: usize) -> libc::pid_t {
 
 extern "C" fn on_bare_fork(_code: usize) -> libc::pid_t {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn _Fork() -> libc::pid_t)() };
+        return forward!(fn _Fork() -> libc::pid_t);
     }
     fork_guest(false)
 }
@@ -200,27 +197,25 @@ type More = *const c_void;
 
 departing! {
     fn posix_spawn(
-        child: *mut libc::pid_t, path: Text, actions: More, attributes: More, arguments: Texts,
+        child: GuestPtr<libc::pid_t>, path: Text, actions: More, attributes: More, arguments: Texts,
         environment: Texts
     ) -> c_int as on_spawn("rax");
     fn posix_spawnp(
-        child: *mut libc::pid_t, path: Text, actions: More, attributes: More, arguments: Texts,
+        child: GuestPtr<libc::pid_t>, path: Text, actions: More, attributes: More, arguments: Texts,
         environment: Texts
     ) -> c_int as on_spawn_by_name("rax");
 }
 
 /// A program was started, by whomever.
-fn started(error: c_int, child: *mut libc::pid_t) -> c_int {
+fn started(error: c_int, child: GuestPtr<libc::pid_t>) -> c_int {
     if error == 0 && is_guest() {
-        // SAFETY: where the program wants the number of the child, or nothing.
-        let child = unsafe { child.as_ref() }.copied();
-        host(|| CHILDREN.get().add(child));
+        host(|| CHILDREN.get().add(child.get()));
     }
     error
 }
 
 extern "C" fn on_spawn(
-    child: *mut libc::pid_t,
+    child: GuestPtr<libc::pid_t>,
     path: Text,
     actions: More,
     attributes: More,
@@ -228,14 +223,15 @@ extern "C" fn on_spawn(
     environment: Texts,
     _code: usize,
 ) -> c_int {
-    let spawn = real!(fn posix_spawn(*mut libc::pid_t, Text, More, More, Texts, Texts) -> c_int);
-    // SAFETY: what the caller wanted.
-    let error = unsafe { spawn(child, path, actions, attributes, arguments, environment) };
+    let error = forward!(fn posix_spawn(
+        child: GuestPtr<libc::pid_t>, path: Text, actions: More, attributes: More, arguments: Texts,
+        environment: Texts
+    ) -> c_int);
     started(error, child)
 }
 
 extern "C" fn on_spawn_by_name(
-    child: *mut libc::pid_t,
+    child: GuestPtr<libc::pid_t>,
     path: Text,
     actions: More,
     attributes: More,
@@ -243,8 +239,9 @@ extern "C" fn on_spawn_by_name(
     environment: Texts,
     _code: usize,
 ) -> c_int {
-    let spawn = real!(fn posix_spawnp(*mut libc::pid_t, Text, More, More, Texts, Texts) -> c_int);
-    // SAFETY: what the caller wanted.
-    let error = unsafe { spawn(child, path, actions, attributes, arguments, environment) };
+    let error = forward!(fn posix_spawnp(
+        child: GuestPtr<libc::pid_t>, path: Text, actions: More, attributes: More, arguments: Texts,
+        environment: Texts
+    ) -> c_int);
     started(error, child)
 }

@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char, c_void};
 
 use addr2line::{demangle, gimli};
 
-use crate::abi::real::real;
+use crate::abi::real::forward;
 use crate::abi::trampoline;
 use crate::engine::Manner;
 use crate::execution::shadow_stack;
@@ -26,8 +26,7 @@ trampoline::entry! {
 
 extern "C" fn on_terminate(code: usize) -> ! {
     if !mode::is_guest() {
-        // SAFETY: what the caller wanted.
-        unsafe { real!(fn _ZN9__gnu_cxx27__verbose_terminate_handlerEv() -> !)() }
+        forward!(fn _ZN9__gnu_cxx27__verbose_terminate_handlerEv() -> !)
     }
     let here = 0u8;
     let site = shadow_stack::called(code, &raw const here as usize);

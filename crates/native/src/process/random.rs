@@ -3,6 +3,8 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::host::mode;
@@ -32,13 +34,10 @@ fn next() -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// # Safety
-///
-/// There must be room for `size` bytes.
-pub(crate) unsafe fn fill(to: *mut u8, size: usize) {
+/// Fills a buffer of the program's.
+pub(crate) fn fill(to: GuestPtr<u8>, size: usize) {
     for index in 0..size {
-        // SAFETY: vouched for by the caller.
-        unsafe { to.add(index).write(next() as u8) };
+        to.add(index).write(next() as u8);
     }
 }
 
@@ -46,9 +45,8 @@ pub(crate) unsafe fn fill(to: *mut u8, size: usize) {
 const MOST: usize = 256;
 
 interpose! {
-    fn getrandom(to: *mut u8, size: usize, _flags: c_uint) -> isize as get("rcx") _code {
-        // SAFETY: the program has room there.
-        unsafe { fill(to, size) };
+    fn getrandom(to: GuestPtr<u8>, size: usize, _flags: c_uint) -> isize as get("rcx") _code {
+        fill(to, size);
         size as isize
     }
 
@@ -56,9 +54,8 @@ interpose! {
         next() as u32
     }
 
-    fn arc4random_buf(to: *mut c_void, size: usize) -> () as bytes("rdx") _code {
-        // SAFETY: the program has room there.
-        unsafe { fill(to.cast(), size) };
+    fn arc4random_buf(to: GuestPtr<u8>, size: usize) -> () as bytes("rdx") _code {
+        fill(to, size);
     }
 
     fn arc4random_uniform(limit: u32) -> u32 as below("rsi") _code {
@@ -68,23 +65,19 @@ interpose! {
 }
 
 crate::abi::trampoline::watched! {
-    fn getentropy(to: *mut u8, size: usize) -> c_int as entropy("rdx");
+    fn getentropy(to: GuestPtr<u8>, size: usize) -> c_int as entropy("rdx");
     fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> c_uint as of_device("rsi");
 }
 
-extern "C" fn entropy(to: *mut u8, size: usize, _code: usize) -> c_int {
+extern "C" fn entropy(to: GuestPtr<u8>, size: usize, _code: usize) -> c_int {
     if !mode::is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe {
-            crate::abi::real::real!(fn getentropy(*mut u8, usize) -> c_int)(to, size)
-        };
+        return forward!(fn getentropy(to: GuestPtr<u8>, size: usize) -> c_int);
     }
     if size > MOST {
         mode::set_errno(libc::EIO);
         return -1;
     }
-    // SAFETY: the program has room there.
-    mode::host(|| unsafe { fill(to, size) });
+    mode::host(|| fill(to, size));
     0
 }
 
@@ -92,10 +85,7 @@ extern "C" fn entropy(to: *mut u8, size: usize, _code: usize) -> c_int {
 extern "C" fn of_device(device: *mut c_void, _code: usize) -> c_uint {
     if !mode::is_guest() {
         type Device = *mut c_void;
-        // SAFETY: what the caller wanted.
-        return unsafe {
-            crate::abi::real::real!(fn _ZNSt13random_device9_M_getvalEv(Device) -> c_uint)(device)
-        };
+        return forward!(fn _ZNSt13random_device9_M_getvalEv(device: Device) -> c_uint);
     }
     mode::host(|| next() as c_uint)
 }

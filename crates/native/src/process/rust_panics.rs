@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use raddle_engine::ThreadId;
 
 use super::output;
-use crate::abi::real::real;
+use crate::abi::real::{forward, real};
 use crate::abi::unwinding::preceded;
 use crate::engine::Manner;
 use crate::execution::part::{Part, PartCell};
@@ -253,8 +253,7 @@ unsafe extern "C" fn _Unwind_SetGR(context: *mut c_void, register: c_int, value:
         let frame = unsafe { _Unwind_GetCFA(context) };
         mode::host(|| with(running().thread(), |thread| thread.landed = (frame, value)));
     }
-    // SAFETY: what the caller wanted.
-    unsafe { real!(fn _Unwind_SetGR(*mut c_void, c_int, usize) -> ())(context, register, value) }
+    forward!(fn _Unwind_SetGR(context: *mut c_void, register: c_int, value: usize) -> ())
 }
 
 /// In host mode: the function of the running thread has returned; perhaps a panic has ended it.

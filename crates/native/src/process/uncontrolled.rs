@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_long};
 
-use crate::abi::real::real;
+use crate::abi::real::forward;
 use crate::abi::trampoline::replace;
 use crate::execution::shadow_stack;
 use crate::host::mode::host;
@@ -72,11 +72,9 @@ extern "C" fn clone_by_name(
 ) -> c_int {
     refuse(libc::SYS_clone, flags as usize, shadow_stack::caller_site());
     type Word = usize;
-    // SAFETY: what the caller wanted.
-    unsafe {
-        let clone = real!(fn clone(Word, Word, c_int, Word, Word, Word, Word) -> c_int);
-        clone(function, stack, flags, argument, parent, local, child)
-    }
+    forward!(fn clone(
+        function: Word, stack: Word, flags: c_int, argument: Word, parent: Word, local: Word, child: Word
+    ) -> c_int)
 }
 
 replace! {

@@ -4,6 +4,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use crate::abi::real::forward;
 use crate::host::mode;
 use crate::threads::guests;
 use crate::threads::interpose::interpose;
@@ -42,8 +43,7 @@ pub(super) extern "C" fn pthread_key_delete(key: u32) -> c_int {
     if let Some(known) = DESTRUCTORS.get(key as usize) {
         known.store(0, Relaxed);
     }
-    // SAFETY: what the caller wanted.
-    unsafe { crate::abi::real::real!(fn pthread_key_delete(u32) -> c_int)(key) }
+    forward!(fn pthread_key_delete(key: u32) -> c_int)
 }
 
 interpose! {

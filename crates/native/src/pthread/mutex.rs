@@ -8,6 +8,7 @@ use std::ffi::{c_int, c_void};
 use raddle_engine::object::{self, Object, mutex::Call};
 use raddle_engine::{Grant, ThreadId};
 
+use crate::abi::real::forward;
 use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::memory::objects;
@@ -187,10 +188,7 @@ pub(super) fn take_again(mutex: Mutex, depth: u32, code: usize) -> c_int {
 interpose! {
     fn pthread_mutex_init(mutex: Mutex, attributes: *const c_void) -> c_int as init("rdx") _code {
         forget(mutex as usize);
-        // SAFETY: what the program asked for.
-        unsafe {
-            crate::abi::real::real!(fn pthread_mutex_init(Mutex, *const c_void) -> c_int)(mutex, attributes)
-        }
+        forward!(fn pthread_mutex_init(mutex: Mutex, attributes: *const c_void) -> c_int)
     }
 
     fn pthread_mutex_destroy(mutex: Mutex) -> c_int as destroy("rsi") _code {

@@ -9,12 +9,13 @@ pub(crate) fn function<F: Copy>(cache: &AtomicUsize, name: &CStr) -> F {
     const { assert!(size_of::<F>() == size_of::<usize>()) };
     let mut found = cache.load(Ordering::Relaxed);
     if found == 0 {
-        // SAFETY: looks up a name.
+        // SAFETY: `dlsym` needs a C string.
         found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
         assert!(found != 0, "raddle: the C library has no {name:?}");
         cache.store(found, Ordering::Relaxed);
     }
-    // SAFETY: the C library declares the function so.
+    // SAFETY: `F` is a type of functions, because `real!` makes it, and as large as an address. That the C
+    // library declares the function so is the obligation of each use of `real!`, which calls are unsafe for.
     unsafe { std::mem::transmute_copy(&found) }
 }
 

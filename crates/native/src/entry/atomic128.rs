@@ -350,3 +350,46 @@ changes! {
     xor(old, value) old ^ value; __tsan_atomic128_fetch_xor __atomic_fetch_xor_16;
     nand(old, value) !(old & value); __tsan_atomic128_fetch_nand __atomic_fetch_nand_16;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random_inputs::Inputs;
+
+    /// The engine compares words, so that two values must have one word if and only if they are equal.
+    #[test]
+    fn words_stand_for_values_and_are_equal_if_those_are() {
+        let mut inputs = Inputs::new(4);
+        let small = [
+            0,
+            1,
+            STANDS_FOR.into(),
+            u128::from(STANDS_FOR) - 1,
+            u128::MAX,
+        ];
+        let mut values: Vec<u128> = small.into();
+        for _ in 0..500 {
+            values.push(u128::from(inputs.next()) << 64 | u128::from(inputs.next()));
+            values.push(inputs.next().into());
+            values.push(u128::from(inputs.below(4)) << inputs.below(127));
+        }
+        let words: Vec<u64> = values.iter().map(|value| value.to_word()).collect();
+        for (value, word) in values.iter().zip(&words) {
+            assert_eq!(u128::from_word(*word), *value);
+            let same = values
+                .iter()
+                .zip(&words)
+                .filter(|(_, other)| *other == word);
+            assert!(same.into_iter().all(|(other, _)| other == value));
+        }
+        assert_eq!(1u128.to_word(), 1, "small values stand for themselves");
+    }
+
+    #[test]
+    fn halves_are_those_of_the_value() {
+        let value = 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10;
+        let Halves { low, high } = value.into();
+        assert_eq!((low, high), (0x090a_0b0c_0d0e_0f10, 0x0102_0304_0506_0708));
+        assert_eq!(whole(low, high), value);
+    }
+}

@@ -41,7 +41,8 @@ pub(crate) const FREES: &str = "frees";
 #[cold]
 pub(crate) fn fail(bad: Bad, address: usize, what: &str, site: usize) -> ! {
     failure::diverge(|| {
-        let memory = variables::describe(address).unwrap_or_else(|| "memory of nobody".to_owned());
+        let memory = variables::describe(address)
+            .unwrap_or_else(|| "memory that was not allocated".to_owned());
         let memory = match what {
             FREES => memory.trim_start_matches("the beginning of "),
             _ => &memory,
@@ -49,7 +50,7 @@ pub(crate) fn fail(bad: Bad, address: usize, what: &str, site: usize) -> ! {
         let (manner, help) = match bad {
             Bad::Freed => (
                 Manner::Memory,
-                "whoever frees it must know that nobody will use it any more",
+                "memory may be freed only after its last use",
             ),
             Bad::Outside => (
                 Manner::Outside,
@@ -121,7 +122,7 @@ extern "C" fn update_vptr(address: GuestPtr<usize>, new: usize, code: usize) {
 macro_rules! placed {
     ($($name:ident: $writes:literal, $size:literal;)*) => {
         $(
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             extern "C" fn $name(address: usize, code: usize) {
                 access_range(address, $size, $writes, code);
             }
@@ -142,24 +143,24 @@ placed! {
     __tsan_write16_pc: true, 16;
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_read_range_pc(address: usize, size: usize, code: usize) {
     access_range(address, size, false, code);
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_write_range_pc(address: usize, size: usize, code: usize) {
     access_range(address, size, true, code);
 }
 
 /// A call that reads state of a library, which the address stands for.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_external_read(address: usize, code: usize, _tag: usize) {
     access_range(address, 1, false, code);
 }
 
 /// A call that writes state of a library, which the address stands for.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_external_write(address: usize, code: usize, _tag: usize) {
     access_range(address, 1, true, code);
 }

@@ -44,7 +44,8 @@ impl Drop for Descriptors {
         for &(descriptor, before) in &self.opened {
             // Its number may be another's by now.
             if status(descriptor).is_some_and(|now| identity(&now) == before) {
-                // SAFETY: nobody uses it any more.
+                // SAFETY: the program has opened the descriptor in an execution that is over, so that it is
+                // not used any more.
                 unsafe { libc::close(descriptor) };
             }
         }
@@ -119,7 +120,7 @@ macro_rules! opening {
     };
 }
 
-/// A descriptor was opened, by whomever.
+/// A descriptor was opened, by a guest or by raddle.
 fn noted(descriptor: c_int, is_own: bool, is_timer: bool) {
     let note = || {
         if is_own {

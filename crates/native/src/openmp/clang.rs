@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::team::{self, Region, with_member, with_state};
-use super::work::{self, Schedule, Values};
+use super::work::{self, Schedule, Share, Values};
 use super::{caller, runtime};
 use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::variadic::{IN_REGISTERS, invoke, variadic};
@@ -16,7 +16,8 @@ pub(super) type Number = c_int;
 /// Calls a region's function: the number of the thread, twice, then the region's arguments.
 extern "C" fn run(number: usize, arguments: *const usize) {
     let number = number as Number;
-    // SAFETY: a region of clang's has its function, the number of its arguments, and these.
+    // SAFETY: `fork_with` makes such regions with the function, the number of its arguments, and those, of
+    // which at least four can be read. The function takes as many after two addresses of numbers.
     unsafe {
         let (function, count) = (arguments.read(), arguments.add(1).read());
         let number = &raw const number as usize;
@@ -151,13 +152,16 @@ extern "C" fn copy(
     host(|| team::barrier(code));
 }
 
+/// Number of the schedule of a loop in parts of a fixed size, which the threads take in turn.
+const IN_PARTS: c_int = 33;
+
 /// Numbers of schedules; higher bits have options.
 fn schedule(number: c_int) -> (Schedule, bool) {
     const ORDERED: c_int = 64;
     let kind = number & 0xffff;
     let is_ordered = (ORDERED..ORDERED + 32).contains(&kind);
     let schedule = match if is_ordered { kind - 32 } else { kind } {
-        33 | 34 => Schedule::Static,
+        IN_PARTS | 34 => Schedule::Static,
         _ => Schedule::Dynamic,
     };
     (schedule, is_ordered)
@@ -176,29 +180,16 @@ macro_rules! loops {
                     lower: GuestPtr<$type>, upper: GuestPtr<$type>, stride: GuestPtr<$signed>, step: $signed,
                     size: $signed,
                 ) {
-                    const IN_PARTS: c_int = 33;
-                    let (first, last) = (lower.read(), upper.read());
-                    let (number, team) = host(|| {
-                        with_member(|team, member| (member.number as i64, team.size as i64))
+                    let values = values(lower.read(), upper.read(), step);
+                    let member = host(|| {
+                        with_member(|team, member| (member.number as u64, team.size as u64))
                     });
-                    let values = values(first, last, step);
-                    let count = values.count as i64;
-                    let size = match kind & 0xffff == IN_PARTS {
-                        true => (size as i64).max(1),
-                        false => (count + team - 1) / team,
-                    };
-                    let step = i64::from(step);
-                    let from = number * size;
-                    let (from, to) = match kind & 0xffff == IN_PARTS {
-                        true => (from, from + size),
-                        false => (from.min(count), (from + size).min(count)),
-                    };
-                    let whole = (count + size.max(1) - 1) / size.max(1);
-                    let owner = if whole == 0 { 0 } else { (whole - 1) % team };
-                    lower.write((first as i64).wrapping_add(from.wrapping_mul(step)) as $type);
-                    upper.write((first as i64).wrapping_add((to - 1).wrapping_mul(step)) as $type);
-                    stride.write((size * team).wrapping_mul(step) as $signed);
-                    is_last.set(c_int::from(whole > 0 && owner == number));
+                    let size = (kind & 0xffff == IN_PARTS).then_some(size as i64);
+                    let share = Share::new(values, size, member);
+                    lower.write(share.first as $type);
+                    upper.write(share.last as $type);
+                    stride.write(share.stride as $signed);
+                    is_last.set(share.is_last.into());
                 }
 
                 fn values(first: $type, last: $type, step: $signed) -> Values {
@@ -290,4 +281,31 @@ runtime! {
     fn __kmpc_for_static_fini as nothing;
     fn __kmpc_ordered as ordered;
     fn __kmpc_end_ordered as nothing;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of `sched_type` in LLVM's `kmp.h`.
+    #[test]
+    fn schedules_have_the_numbers_of_llvm() {
+        let is = |number, schedule: Schedule, is_ordered| {
+            assert!(
+                super::schedule(number) == (schedule, is_ordered),
+                "{number}"
+            );
+        };
+        is(33, Schedule::Static, false); // kmp_sch_static_chunked
+        is(34, Schedule::Static, false); // kmp_sch_static
+        is(35, Schedule::Dynamic, false); // kmp_sch_dynamic_chunked
+        is(36, Schedule::Dynamic, false); // kmp_sch_guided_chunked
+        is(37, Schedule::Dynamic, false); // kmp_sch_runtime
+        is(65, Schedule::Static, true); // kmp_ord_static_chunked
+        is(66, Schedule::Static, true); // kmp_ord_static
+        is(67, Schedule::Dynamic, true); // kmp_ord_dynamic_chunked
+        // With the modifiers for monotonic and nonmonotonic schedules.
+        is(35 | 1 << 29, Schedule::Dynamic, false);
+        is(33 | 1 << 30, Schedule::Static, false);
+    }
 }

@@ -14,7 +14,8 @@ type Function = extern "C" fn(usize);
 
 /// Runs the function of a region.
 extern "C" fn run(_number: usize, arguments: *const usize) {
-    // SAFETY: a region of gcc's has its function and the argument of that.
+    // SAFETY: `run_region` and `parallel_loop` are the only ones that make regions with this function, and
+    // pass a function of this type and its argument first.
     let (function, data): (Function, usize) = unsafe {
         (
             std::mem::transmute::<usize, Function>(arguments.read()),
@@ -39,7 +40,7 @@ extern "C" fn parallel(function: usize, data: usize, size: c_uint, _flags: c_uin
 
 /// Runs the function of a region that begins with a loop.
 extern "C" fn run_loop(number: usize, arguments: *const usize) {
-    // SAFETY: such a region has these arguments after the function and its argument.
+    // SAFETY: `parallel_loop` makes such regions with these four numbers after the function and its argument.
     let [start, end, step, size] =
         [2, 3, 4, 5].map(|index| unsafe { arguments.add(index).read() as i64 });
     let values = Values::until(start, end, step);
@@ -250,7 +251,8 @@ extern "C" fn task(
     }
     let mut own = std::ptr::null_mut();
     let alignment = (alignment as usize).max(std::mem::size_of::<usize>());
-    // SAFETY: asks for memory of the program's; the data is that large.
+    // SAFETY: the alignment is a power of two and at least that of an address, because compilers pass that of
+    // a type. The new block has `size` bytes, and so has the data, as compilers promise.
     unsafe {
         libc::posix_memalign(&mut own, alignment, (size as usize).max(1));
         match copy {

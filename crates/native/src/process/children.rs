@@ -49,7 +49,8 @@ impl Drop for Children {
     fn drop(&mut self) {
         for &child in &self.numbers {
             let mut status = 0;
-            // SAFETY: only a child that was not waited for is ended, so the number is still its own.
+            // SAFETY: `kill` must not hit another process: only a child that was not waited for is killed, so
+            // the number is still its own.
             unsafe {
                 if libc::waitpid(child, &mut status, libc::WNOHANG) == 0 {
                     libc::kill(child, libc::SIGKILL);
@@ -134,7 +135,7 @@ fn call_handlers(which: usize) {
 }
 
 fn fork_guest(calls_handlers: bool) -> libc::pid_t {
-    // SAFETY: asks the kernel.
+    // SAFETY: `getpid` has no precondition.
     let parent = unsafe { libc::getpid() };
     if calls_handlers {
         host(|| call_handlers(0));
@@ -177,7 +178,8 @@ fn be_free(parent: libc::pid_t) {
     faults::remove();
     signals::hand_over();
     for name in [c"LD_PRELOAD", c"RADDLE_NATIVE"] {
-        // SAFETY: the child has one thread.
+        // SAFETY: `unsetenv` must not race with a use of the environment, and the child of a fork has one
+        // thread.
         unsafe { libc::unsetenv(name.as_ptr()) };
     }
 }
@@ -185,7 +187,7 @@ fn be_free(parent: libc::pid_t) {
 fn call_handlers_freely() {
     let handlers = handlers();
     for handler in handlers.iter().map(|all| all[2]).filter(|&it| it != 0) {
-        // SAFETY: the program gave such functions to `pthread_atfork`.
+        // SAFETY: the number is a function of this type, because the program gave it to `pthread_atfork`.
         let handler: extern "C" fn() = unsafe { std::mem::transmute(handler) };
         handler();
     }
@@ -206,7 +208,7 @@ departing! {
     ) -> c_int as on_spawn_by_name("rax");
 }
 
-/// A program was started, by whomever.
+/// A program was started, by a guest or by raddle.
 fn started(error: c_int, child: GuestPtr<libc::pid_t>) -> c_int {
     if error == 0 && is_guest() {
         host(|| CHILDREN.get().add(child.get()));

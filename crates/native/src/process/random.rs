@@ -18,7 +18,7 @@ impl Part for RandomNumbers {}
 
 pub(crate) static RANDOM_NUMBERS: PartCell<RandomNumbers> = PartCell::new();
 
-/// The next number, by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// The next number of the running thread.
 fn next() -> u64 {
     let thread = running().thread().index();
     let states = &mut RANDOM_NUMBERS.get().0;
@@ -27,7 +27,11 @@ fn next() -> u64 {
         let first = (states.len() as u64) << 48;
         states.push(first);
     }
-    let state = &mut states[thread];
+    split_mix(&mut states[thread])
+}
+
+/// The next number by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -88,4 +92,26 @@ extern "C" fn of_device(device: *mut c_void, _code: usize) -> c_uint {
         return forward!(fn _ZNSt13random_device9_M_getvalEv(device: Device) -> c_uint);
     }
     mode::host(|| next() as c_uint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_mix;
+
+    /// The first numbers of the reference implementation for seed 1234567.
+    #[test]
+    fn numbers_are_those_of_split_mix_64() {
+        let mut state = 1_234_567;
+        let numbers = [(); 5].map(|()| split_mix(&mut state));
+        assert_eq!(
+            numbers,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423,
+                4_593_380_528_125_082_431,
+                16_408_922_859_458_223_821,
+            ]
+        );
+    }
 }

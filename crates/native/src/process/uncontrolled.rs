@@ -42,7 +42,8 @@ pub(crate) fn warn() {
 /// In guest mode: a new thread that shares memory is not controlled. Processes are not refused.
 pub(crate) fn refuse(number: c_long, flags: usize, code: usize) -> Option<Result<c_long, c_int>> {
     let flags = match number {
-        // SAFETY: the kernel reads the flags there, too.
+        // SAFETY: callers of `clone3` pass the address of a struct that begins with the flags; if they do
+        // not, the fault is theirs.
         libc::SYS_clone3 => unsafe { (flags as *const u64).read() },
         _ => flags as u64,
     };

@@ -147,12 +147,12 @@ extern "C" fn get(key: u32, code: usize) -> *mut c_void {
     keys::get(key, code)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn tss_create(key: *mut u32, destructor: usize) -> c_int {
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn tss_create(key: GuestPtr<u32>, destructor: usize) -> c_int {
     result(keys::pthread_key_create(key, destructor))
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn tss_delete(key: u32) {
     keys::pthread_key_delete(key);
 }

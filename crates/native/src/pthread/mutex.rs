@@ -27,7 +27,8 @@ const TYPE: c_int = 3;
 const ROBUST: c_int = 16;
 
 fn type_field(mutex: Mutex) -> c_int {
-    // SAFETY: the program uses a mutex there.
+    // SAFETY: the address is that of an initialised mutex, because a function of POSIX for mutexes was called
+    // with it; the type is inside of it.
     unsafe { mutex.cast::<u8>().add(TYPE_FIELD).cast::<c_int>().read() }
 }
 
@@ -239,7 +240,7 @@ fn clear(mutex: Mutex, code: usize) {
 /// Converts `EBUSY` to a timeout, and lets that time pass.
 pub(super) fn in_time(result: c_int, until: Time) -> c_int {
     const SECOND: i64 = 1_000_000_000;
-    // SAFETY: the program says until when.
+    // SAFETY: functions with a deadline demand an address that can be read.
     let is_wrong = || !(0..SECOND).contains(unsafe { &(*until).tv_nsec });
     match result {
         libc::EBUSY if is_wrong() => libc::EINVAL,

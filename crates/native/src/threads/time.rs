@@ -153,3 +153,19 @@ interpose! {
         passed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_converted_and_wrong_ones_are_bounded() {
+        let at = |tv_sec, tv_nsec| duration(&libc::timespec { tv_sec, tv_nsec });
+        assert_eq!(at(2, 500_000_000), Duration::from_millis(2_500));
+        assert_eq!(at(-1, 0), Duration::ZERO);
+        assert_eq!(at(0, -5), Duration::ZERO);
+        assert_eq!(at(0, i64::MAX), Duration::from_nanos(999_999_999));
+        let time = Duration::new(123, 456);
+        assert_eq!(duration(&timespec(time)), time);
+    }
+}

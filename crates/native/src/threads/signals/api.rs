@@ -336,3 +336,48 @@ extern "C" fn on_timer(which: c_int, new: Timer, old: Timer, code: usize) -> c_i
     old.set([value(Duration::ZERO), value(left)]);
     0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first_word(set: &libc::sigset_t) -> u64 {
+        // SAFETY: a set of signals is an array of words.
+        unsafe { (&raw const *set).cast::<u64>().read() }
+    }
+
+    /// The C library's own sets say which bit is which signal.
+    #[test]
+    fn sets_are_those_of_the_c_library() {
+        for signal in (1..32).chain(34..64) {
+            let mut set = std::mem::MaybeUninit::uninit();
+            // SAFETY: the set is initialised before a signal is added to it.
+            let set = unsafe {
+                libc::sigemptyset(set.as_mut_ptr());
+                assert_eq!(libc::sigaddset(set.as_mut_ptr(), signal), 0, "{signal}");
+                set.assume_init()
+            };
+            assert_eq!(bits(first_word(&set)), bit(signal), "{signal}");
+            assert_eq!(set_of(bit(signal)), first_word(&set), "{signal}");
+        }
+    }
+
+    #[test]
+    fn cancellation_is_in_no_set_of_the_program() {
+        assert_eq!(set_of(CANCEL), 0);
+        assert_eq!(bits(u64::MAX) & CANCEL, 0);
+    }
+
+    #[test]
+    fn actions_are_read_back() {
+        let given = Action {
+            handler: 0x1234,
+            flags: libc::SA_RESTART | libc::SA_NODEFER,
+            mask: bit(libc::SIGUSR1) | bit(libc::SIGTERM),
+        };
+        let found = action(&in_c(given));
+        assert_eq!(found.handler, given.handler);
+        assert_eq!(found.flags, given.flags);
+        assert_eq!(found.mask, given.mask);
+    }
+}

@@ -6,6 +6,7 @@ use raddle_engine::object::{self, Object, condvar::Call};
 use raddle_engine::{Operation, Reply};
 
 use super::mutex;
+use crate::abi::real::forward;
 use crate::engine::protocol::condvar::Wait;
 use crate::execution::{Guest, running};
 use crate::memory::objects;
@@ -87,12 +88,7 @@ fn wait_for(condvar: Condvar, mutex: Mutex, until: Option<Time>, code: usize) ->
 interpose! {
     fn pthread_cond_init(condvar: Condvar, attributes: *const c_void) -> c_int as init("rdx") _code {
         objects::forget(condvar as usize..condvar as usize + 1);
-        // SAFETY: what the program asked for.
-        unsafe {
-            crate::abi::real::real!(fn pthread_cond_init(Condvar, *const c_void) -> c_int)(
-                condvar, attributes,
-            )
-        }
+        forward!(fn pthread_cond_init(condvar: Condvar, attributes: *const c_void) -> c_int)
     }
 
     fn pthread_cond_destroy(condvar: Condvar) -> c_int as destroy("rsi") _code {

@@ -32,7 +32,7 @@ pub(crate) fn handling<T: Atom>(address: *mut T, access: Access, code: usize) ->
     }
     match sync::perform((address as usize, T::BITS), access, region, code) {
         Some(found) => Handling::Answered(found),
-        None if !region.is_quiet(T::BITS) => Handling::Operation,
+        None if !region.is_no_event(T::BITS) => Handling::Operation,
         None if arc_counts::is_operation(region, address as usize) => Handling::Operation,
         None => Handling::StdAtomic,
     }

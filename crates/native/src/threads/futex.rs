@@ -52,7 +52,7 @@ fn look(word: *mut u32, code: usize) -> u32 {
 
 /// The same where the word is changed by code without instrumentation: memory has its value.
 fn look_at_memory(word: *mut u32) -> u32 {
-    // SAFETY: the program has a word there.
+    // SAFETY: the word is mapped: a system call for it is running, and the guest has read it before.
     unsafe { word.read_volatile() }
 }
 

@@ -117,7 +117,8 @@ struct Word {
 
 impl Word {
     fn read(self) -> u64 {
-        // SAFETY: the program has a lock there.
+        // SAFETY: the address must be that of a live lock: a method of the lock is running, and has passed
+        // it.
         unsafe {
             match self.bits {
                 8 => (self.address as *const u8).read_volatile().into(),
@@ -127,7 +128,7 @@ impl Word {
     }
 
     fn write(self, value: u64) {
-        // SAFETY: as above.
+        // SAFETY: as for `read`; other threads of the program do not run meanwhile.
         unsafe {
             match self.bits {
                 8 => (self.address as *mut u8).write_volatile(value as u8),

@@ -29,14 +29,14 @@ pub(super) enum Shared {
 }
 
 fn read(word: Word) -> u32 {
-    // SAFETY: the program has a lock there.
+    // SAFETY: the address must be that of a live lock: a method of the lock is running, and has passed it.
     unsafe { word.read_volatile() }
 }
 
 /// Changes the word; returns the value before.
 fn change(word: Word, to: impl FnOnce(u32) -> u32) -> u32 {
     let before = read(word);
-    // SAFETY: as above.
+    // SAFETY: as for `read`; other threads of the program do not run meanwhile.
     unsafe { word.write_volatile(to(before)) };
     before
 }

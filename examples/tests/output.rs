@@ -1,6 +1,6 @@
 //! Runs every example and compares its output with the text in `expected/`.
 //!
-//! `UPDATE_EXPECTED=1 cargo test -p raddle-examples` writes those files anew; read the difference
+//! `UPDATE_EXPECTED=1 cargo test --test output` writes those files anew; read the difference
 //! before you keep it.
 
 use std::path::Path;
@@ -63,3 +63,20 @@ examples!(
     lost_update bank_transfer once_flag try_lock philosophers bounded_queue spin_lock singleton
     worker_pool
 );
+
+#[test]
+fn every_example_has_its_text_and_is_run() {
+    let folder = |name: &str| {
+        let entries = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
+        let stems = entries.map(|entry| entry.unwrap().path().file_stem().unwrap().to_owned());
+        stems.collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(folder("src/bin"), folder("expected"));
+    let source = include_str!("output.rs");
+    for name in folder("src/bin") {
+        let (_, list) = source.split_once("\nexamples!(").expect("the list");
+        let (list, _) = list.split_once(");").expect("its end");
+        let mut names = list.split_whitespace();
+        assert!(names.any(|listed| *listed == *name), "{name:?} is not run");
+    }
+}

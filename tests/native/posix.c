@@ -288,12 +288,43 @@ static void destructors(void)
     assert(steps == 1);
 }
 
+/* A key from before the check is there again in the next execution, with its destructor. */
+static pthread_key_t early_key;
+static int destroyed;
+
+static void destroy_early(void *unused)
+{
+    destroyed++;
+}
+
+__attribute__((constructor)) static void create_early(void)
+{
+    pthread_key_create(&early_key, destroy_early);
+}
+
+static void *use_early(void *unused)
+{
+    pthread_setspecific(early_key, &value);
+    steps++;
+    return unused;
+}
+
+static void early_keys(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, use_early, NULL);
+    steps++;
+    pthread_join(thread, NULL);
+    assert(destroyed == 1);
+    assert(pthread_key_delete(early_key) == 0);
+}
+
 #include "table.h"
 
 static const struct test tests[] = {
     {"exits", exits},           {"robusts", robusts},     {"lost", lost}, {"limits", limits}, {"joins", joins},
     {"attributes", attributes}, {"protocols", protocols}, {"keys", keys},
-    {"destructors", destructors},
+    {"destructors", destructors}, {"early-keys", early_keys},
 };
 
 MAIN(tests)

@@ -158,24 +158,6 @@ pub fn assert_same(expected: &Classes, found: &Classes) {
     assert!(invented.is_empty(), "invented {invented:#?}");
 }
 
-/// Prints a program if it is dropped by a panic.
-pub struct ShownOnPanic<'a, P: Debug>(pub &'a P);
-
-impl<P: Debug> Drop for ShownOnPanic<'_, P> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            println!("the program was {:?}", self.0);
-        }
-    }
-}
-
-/// A number from the environment.
-pub fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .map_or(default, |text| text.parse().expect(name))
-}
-
 fn run<T: Ord + Debug + Send>(
     checker: &Checker,
     strategy: Strategy,

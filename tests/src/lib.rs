@@ -3,6 +3,7 @@
 pub mod alternatives;
 pub mod axiomatic;
 pub mod bounded;
+pub mod child;
 pub mod compare;
 mod docs;
 pub mod measured;
@@ -16,6 +17,7 @@ pub mod races;
 pub mod random_objects;
 pub mod random_program;
 pub mod resumed;
+pub mod suite;
 mod told;
 
 use std::collections::BTreeSet;

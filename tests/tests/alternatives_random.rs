@@ -1,15 +1,13 @@
 //! What receives could have seen, on random programs: everything that some schedule shows is offered,
 //! and nothing else.
-//!
-//! `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` do what they do in `brute_force.rs`.
 
 use fastrand::Rng;
 use raddle::{Alternative, AlternativeChoice, AlternativeList, Checker, Memory, Report, Strategy};
 use raddle_engine::alternatives;
 use raddle_tests::alternatives::{Counts, compared};
-use raddle_tests::compare::{ShownOnPanic, setting};
 use raddle_tests::random_objects;
 use raddle_tests::random_program::Program;
+use raddle_tests::suite::{Suite, Verdict};
 
 /// Programs with more schedules than this are too much for the enumeration.
 const MAX_SCHEDULES: u64 = 5_000;
@@ -71,96 +69,74 @@ impl Asked {
     }
 
     /// That says something only if there were some of both.
-    fn conclude(self, programs: u64) {
-        println!("{programs} programs, {self:?}");
+    fn conclude(self) {
+        println!("{self:?}");
         assert!(self.possible > 20 && self.impossible > 20);
     }
 }
 
 #[test]
 fn what_is_offered_is_what_happens() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 250);
-    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
-    let (mut done, mut sum) = (0, Counts::default());
-    while done < programs {
-        // What does not count cannot show what is possible.
-        let program = random_without(&["Assume"], &mut rng);
-        let _shown = ShownOnPanic(&program);
+    let mut sum = Counts::default();
+    // What does not count cannot show what is possible.
+    let draw = |rng: &mut Rng| random_without(&["Assume"], rng);
+    Suite::new(60, 1).run(draw, |program, _| {
         let checker = program.checker(Strategy::Auto);
-        let Some(counts) = compared(&checker, program.memory, MAX_SCHEDULES, || program.run())
-        else {
-            continue;
-        };
-        add(&mut sum, counts);
-        done += 1;
-    }
-    println!("{done} programs, {sum:?}");
+        let counts = compared(&checker, program.memory, MAX_SCHEDULES, || program.run());
+        counts.map(|counts| add(&mut sum, counts)).into()
+    });
+    println!("{sum:?}");
     assert!(sum.alternatives > sum.receives, "somebody has a choice");
 }
 
 #[test]
 fn what_is_offered_is_what_happens_to_the_rarer_primitives() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 120);
-    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 2));
-    let (mut done, mut sum) = (0, Counts::default());
-    while done < programs {
-        let program = random_objects::Program::random(&mut rng);
-        let _shown = ShownOnPanic(&program);
+    let mut sum = Counts::default();
+    Suite::new(30, 2).run(random_objects::Program::random, |program, _| {
         let counts = compared(&Checker::new(), Memory::Sc, MAX_SCHEDULES, || program.run());
-        let Some(counts) = counts else { continue };
-        add(&mut sum, counts);
-        done += 1;
-    }
-    println!("{done} programs, {sum:?}");
+        counts.map(|counts| add(&mut sum, counts)).into()
+    });
+    println!("{sum:?}");
     assert!(sum.alternatives > sum.receives, "somebody has a choice");
 }
 
 #[test]
 fn what_is_offered_can_be_run() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 150);
-    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 3));
-    let (mut done, mut asked, mut at_once, mut attempts) = (0, 0, 0, 0);
-    while done < programs {
-        // What does not count cannot be run.
-        let program = random_without(&["Assume"], &mut rng);
-        let _shown = ShownOnPanic(&program);
+    let (mut asked, mut at_once, mut attempts) = (0, 0, 0);
+    // What does not count cannot be run.
+    let draw = |rng: &mut Rng| random_without(&["Assume"], rng);
+    Suite::new(40, 3).run(draw, |program, rng| {
         let checker = program.checker(Strategy::Auto).shorten(false);
-        let Some(alternatives) = offered(&checker, &program) else {
-            continue;
+        let Some(alternatives) = offered(&checker, program) else {
+            return Verdict::Skipped;
         };
-        done += 1;
         let open: Vec<_> = alternatives
             .open()
             .flat_map(|one| one.alternatives())
             .collect();
         for _ in 0..open.len().min(8) {
             let alternative = rng.choice(&open).expect("not empty");
-            let report = directed(&checker, &program, alternative);
+            let report = directed(&checker, program, alternative);
             assert_eq!(report.executions, 1, "{alternative}: {report}");
             asked += 1;
             at_once += u64::from(report.attempts == 0);
             attempts += report.attempts;
         }
-    }
-    println!(
-        "{done} programs, {asked} alternatives, {at_once} in one run, {attempts} attempts besides"
-    );
+        Verdict::Agreed
+    });
+    println!("{asked} alternatives, {at_once} in one run, {attempts} attempts besides");
     assert!(at_once * 5 > asked * 4, "{at_once} of {asked} take one run");
 }
 
 #[test]
 fn what_is_not_offered_is_impossible() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 150);
-    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 5));
-    let (mut done, mut asked) = (0, Asked::default());
-    while done < programs {
-        let program = random_without(&["Assume"], &mut rng);
-        let _shown = ShownOnPanic(&program);
+    let mut asked = Asked::default();
+    let draw = |rng: &mut Rng| random_without(&["Assume"], rng);
+    Suite::new(50, 5).run(draw, |program, rng| {
         let checker = program.checker(Strategy::Auto).shorten(false);
-        let Some(alternatives) = offered(&checker, &program) else {
-            continue;
+        let Some(alternatives) = offered(&checker, program) else {
+            return Verdict::Skipped;
         };
-        done += 1;
         let receives = &alternatives.receives;
         let known: Vec<_> = receives.iter().flat_map(|one| &one.terms).collect();
         // A receive is to see what another one sees.
@@ -178,21 +154,19 @@ fn what_is_not_offered_is_impossible() {
             }
             let expected = (one.terms.iter()).any(|term| term.sees == choice.sees);
             let alternative = Alternative::new().with(choice);
-            asked.ask(&checker, &program, &alternative, expected);
+            asked.ask(&checker, program, &alternative, expected);
         }
-    }
-    asked.conclude(done);
+        Verdict::Agreed
+    });
+    asked.conclude();
 }
 
 #[test]
 fn several_receives_see_what_they_see_in_one_execution_and_nothing_else() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 150);
-    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 8));
-    let (mut done, mut asked) = (0, Asked::default());
-    while done < programs {
-        // What does not count cannot be run; and what parks has no name.
-        let program = random_without(&["Assume", "ark"], &mut rng);
-        let _shown = ShownOnPanic(&program);
+    let mut asked = Asked::default();
+    // What does not count cannot be run; and what parks has no name.
+    let draw = |rng: &mut Rng| random_without(&["Assume", "ark"], rng);
+    Suite::new(40, 8).run(draw, |program, rng| {
         let checker = program.checker(Strategy::Exhaustive).shorten(false);
         let mut executions: Vec<Vec<AlternativeChoice>> = Vec::new();
         let report = raddle::__private::run_observed(
@@ -207,9 +181,8 @@ fn several_receives_see_what_they_see_in_one_execution_and_nothing_else() {
             },
         );
         if !report.exhausted || executions.len() < 2 {
-            continue;
+            return Verdict::Skipped;
         }
-        done += 1;
         for _ in 0..6 {
             let (one, other) = (rng.choice(&executions), rng.choice(&executions));
             let mut alternative = Alternative::new();
@@ -223,10 +196,11 @@ fn several_receives_see_what_they_see_in_one_execution_and_nothing_else() {
                 wanted.all(|choice| execution.iter().any(|seen| is_as(choice, seen)))
             };
             let expected = executions.iter().any(has_all);
-            asked.ask(&checker, &program, &alternative, expected);
+            asked.ask(&checker, program, &alternative, expected);
         }
-    }
-    asked.conclude(done);
+        Verdict::Agreed
+    });
+    asked.conclude();
 }
 
 /// Whether that is what was asked for, where what is not said is free.

@@ -2,12 +2,14 @@
 //! `cargo test` does, or by a process for each, several at once, as `cargo nextest` does.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use raddle::port::Port;
 use raddle::sync::Mutex;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::thread;
+use raddle_tests::child::ignored_test;
+use raddle_tests::test_name;
 
 fn leave_a_message() {
     Port::asynchronous().sender().send(1);
@@ -117,14 +119,13 @@ struct Ran {
 
 /// As nextest does it.
 fn start(test: &str, folder: &Path, variables: &[(&str, &str)]) -> Running {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = ignored_test(&test_name!(test));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("RADDLE_") {
             command.env_remove(name);
         }
     }
     let child = command
-        .args(["--exact", test, "--nocapture", "--ignored"])
         .env("RADDLE_DIR", folder)
         .env("RUST_BACKTRACE", "0")
         .envs(variables.iter().copied())
@@ -173,12 +174,12 @@ fn processes_at_the_same_time_have_schedules_of_their_own() {
     };
     let found = "panic after 2 executions (auto, seed 0)\n";
     let replays: Vec<_> = run_all().map(|ran| told(&ran, found)).collect();
-    let mut files: Vec<_> = std::fs::read_dir(folder.join("attribute"))
+    let mut files: Vec<_> = std::fs::read_dir(folder.join("suite"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     let with_page = |test: &&str| {
-        let test = test.replace("::", ".");
+        let test = test_name!(test).replace("::", ".");
         [format!("{test}.schedule"), test]
     };
     let mut expected: Vec<_> = CHILDREN.iter().flat_map(with_page).collect();
@@ -194,7 +195,10 @@ fn processes_at_the_same_time_have_schedules_of_their_own() {
     for (test, replay) in CHILDREN.iter().zip(&replays) {
         let line = replay.strip_prefix("RADDLE_REPLAY=").unwrap();
         let (token, command) = line.split_once(' ').unwrap();
-        assert_eq!(command, format!("cargo test {test} -- --exact"));
+        assert_eq!(
+            command,
+            format!("cargo test {} -- --exact", test_name!(test))
+        );
         let ran = start(test, &folder, &[("RADDLE_REPLAY", token)]).finish();
         assert!(
             ran.stderr.contains("panic after 1 execution (replay)\n"),
@@ -215,12 +219,15 @@ fn a_test_that_many_run_at_once_saves_a_whole_schedule() {
             assert!(!ran.stderr.contains("could not be saved"), "{}", ran.stderr);
         }
     }
-    let files = std::fs::read_dir(folder.join("attribute")).unwrap();
+    let files = std::fs::read_dir(folder.join("suite")).unwrap();
     let mut files: Vec<_> = files.map(|entry| entry.unwrap().file_name()).collect();
     files.sort();
-    let expected = ["children.first", "children.first.schedule"];
+    let expected = [
+        "attribute.children.first",
+        "attribute.children.first.schedule",
+    ];
     assert_eq!(files, expected, "nothing else is left");
-    let page = std::fs::read_dir(folder.join("attribute/children.first")).unwrap();
+    let page = std::fs::read_dir(folder.join("suite/attribute.children.first")).unwrap();
     let mut page: Vec<_> = page.map(|entry| entry.unwrap().file_name()).collect();
     page.sort();
     assert_eq!(page, ["index.html", "report.json"]);
@@ -258,7 +265,10 @@ fn the_summary_says_what_is_guaranteed() {
              (auto",
         ),
     ] {
-        assert_eq!(summary(test).0, format!("raddle: {test}: {expected}"));
+        assert_eq!(
+            summary(test).0,
+            format!("raddle: attribute::{test}: {expected}")
+        );
     }
 }
 

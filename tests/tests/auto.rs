@@ -1,12 +1,15 @@
 //! What a check does that decides by itself, and what it says of that.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use raddle::{Checker, FailureKind, Guarantee, Strategy, thread};
+use raddle_tests::child::ignored_test;
 use raddle_tests::programs::{mutex_counter, racy_counter};
 use raddle_tests::published::PROGRAMS;
+use raddle_tests::test_name;
 
 fn published(name: &str) -> (u64, fn()) {
     let mut programs = PROGRAMS.into_iter();
@@ -183,29 +186,56 @@ fn a_sampled_check_says_how_much_it_has_not_seen() {
 
 const IS_CHILD: &str = "RADDLE_TESTS_CHILD";
 
+/// A check that lasts as long as the parent says, and longer than a check waits before its first line.
 #[test]
 #[ignore = "run by the test of progress"]
 fn takes_some_time() {
-    if std::env::var_os(IS_CHILD).is_some() {
-        let (_, program) = published("RW-monitorSC");
-        Checker::new()
-            .strategy(Strategy::Exhaustive)
-            .max_time(Duration::from_millis(1_500))
-            .run(move || {
-                program();
-                std::thread::sleep(Duration::from_micros(100));
-            });
-    }
+    let Ok(seconds) = std::env::var(IS_CHILD) else {
+        return;
+    };
+    let seconds = seconds.parse().unwrap();
+    let (_, program) = published("RW-monitorSC");
+    Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .max_time(Duration::from_secs(seconds))
+        .run(move || {
+            program();
+            // The search must not end before its time is over.
+            std::thread::sleep(Duration::from_millis(1));
+        });
+}
+
+/// A command that runs the check for so many seconds, with this log.
+fn logging(log: Option<&str>, seconds: u64) -> Command {
+    let mut command = ignored_test(&test_name!("takes_some_time"));
+    command
+        .env(IS_CHILD, seconds.to_string())
+        .env_remove("RADDLE_LOG");
+    command.envs(log.map(|log| ("RADDLE_LOG", log)));
+    command
 }
 
 #[test]
 fn a_log_says_how_far_a_check_is() {
+    let mut child = logging(Some("progress"), 3_600)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stderr.take().unwrap());
+    // The first lines may come before there is an estimate.
+    let mut lines = said.lines().map(Result::unwrap);
+    let line = lines.find(|line| line.contains(" of about "));
+    let line = line.expect("a check that runs on has an estimate some day");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(
+        line.starts_with("raddle: auto::takes_some_time: "),
+        "{line}"
+    );
+    assert!(line.contains(" a second, "), "{line}");
     let child = |log: Option<&str>| {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["takes_some_time", "--exact", "--ignored"]);
-        command.env(IS_CHILD, "1").env_remove("RADDLE_LOG");
-        command.envs(log.map(|log| ("RADDLE_LOG", log)));
-        let output = command.output().unwrap();
+        let output = logging(log, 2).output().unwrap();
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         (
             text(&output.stderr),
@@ -213,14 +243,6 @@ fn a_log_says_how_far_a_check_is() {
             output.status.success(),
         )
     };
-    let (said, _, passed) = child(Some("progress"));
-    assert!(passed);
-    let line = said.lines().next().expect("it took more than a second");
-    assert!(line.starts_with("raddle: takes_some_time: "), "{line}");
-    assert!(
-        line.contains(" of about ") && line.contains(" a second, "),
-        "{line}"
-    );
     for quiet in [None, Some("off")] {
         assert_eq!(child(quiet).0, "", "no terminal, and nobody asked");
     }

@@ -3,15 +3,17 @@
 use std::collections::HashSet;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Duration;
 
 use raddle::sync::Arc;
 use raddle::sync::Mutex;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::{Checker, CoverageGoal, Covered, Metric, Report, Strategy, thread};
 use raddle_runs::{Remembered, RunsFile, merge};
+use raddle_tests::child::ignored_test;
 use raddle_tests::resumed::Scratch;
+use raddle_tests::test_name;
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -371,94 +373,69 @@ fn files_of_two_machines_are_one() {
 /// Only the parent sets it: where the child remembers.
 const FILE: &str = "RADDLE_TESTS_FILE";
 
-/// A check that runs until it is killed, and says what it has run.
+/// A check that runs until it is killed.
 #[test]
 #[ignore = "run by the tests of this file"]
 fn child() {
     let Some(file) = std::env::var_os(FILE).map(PathBuf::from) else {
         return;
     };
-    let log = std::fs::File::create(file.with_extension("log")).unwrap();
-    let mut log = std::io::LineWriter::new(log);
-    let checker = Checker::new()
+    Checker::new()
         .named("killed")
         .strategy(Strategy::Random)
         .max_executions(u64::MAX)
-        .max_time(Duration::from_secs(60))
-        .remember_in(&file);
-    let start = Instant::now();
-    let mut seen = HashSet::new();
-    let mut said = Duration::ZERO;
-    raddle::__private::run_observed(checker, || counters(4, 3), &mut |execution| {
-        seen.insert(execution.fingerprint());
-        let now = start.elapsed();
-        // Every hundredth of a second: how many classes there were, and when.
-        if now - said >= Duration::from_millis(10) {
-            said = now;
-            use std::io::Write;
-            let seen = seen.len();
-            writeln!(log, "{} {seen}", milliseconds()).unwrap();
-        }
-    });
+        .max_time(Duration::from_secs(3_600))
+        .remember_in(&file)
+        .run(|| {
+            counters(4, 3);
+        });
 }
 
-fn milliseconds() -> u128 {
-    let now = std::time::SystemTime::now();
-    now.duration_since(std::time::UNIX_EPOCH)
-        .unwrap()
-        .as_millis()
+/// How many classes are remembered of the check that is killed; none before it has written.
+fn known(file: &Path) -> usize {
+    let runs = RunsFile::new(file);
+    let is_there = file.exists() && !runs.checks(LONG).unwrap().is_empty();
+    if is_there {
+        remembered(file).classes.len()
+    } else {
+        0
+    }
 }
 
-fn start(file: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["child", "--exact", "--ignored", "--nocapture"])
+/// Runs a check until it has written twice, and kills it; how many classes are remembered.
+fn killed(file: &Path) -> usize {
+    let mut child = ignored_test(&test_name!("child"))
         .env(FILE, file)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap()
-}
-
-/// Kills a check after some time; how many classes it had run a second before, and how many are
-/// remembered.
-fn killed(file: &Path, wait: Duration) -> (usize, usize) {
-    let log = Scratch(file.with_extension("log"));
-    let mut child = start(file);
-    std::thread::sleep(wait);
-    let when = milliseconds();
+        .unwrap();
+    let mut seen = known(file);
+    for _ in 0..2 {
+        let before = seen;
+        while seen == before {
+            assert_eq!(
+                child.try_wait().unwrap(),
+                None,
+                "it runs until it is killed"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+            seen = known(file);
+        }
+    }
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(9));
-    let text = std::fs::read_to_string(&log.0).unwrap_or_default();
-    let lines = text.lines().filter_map(|line| {
-        let (when, classes) = line.split_once(' ')?;
-        Some((when.parse::<u128>().ok()?, classes.parse::<usize>().ok()?))
-    });
-    let mut before = lines.filter(|(then, _)| then + 1_000 <= when);
-    let before = before.next_back().map_or(0, |(_, classes)| classes);
-    let known = match file.exists() {
-        true => remembered(file).classes.len(),
-        false => 0,
-    };
-    (before, known)
+    let kept = known(file);
+    assert!(kept >= seen, "what was written is kept");
+    kept
 }
 
-/// A machine that has no time for the child proves nothing, so there are several attempts; one that
-/// wrote less often would fail in all of them.
+/// A check writes what it has run while it runs, and not only at its end.
 #[test]
-fn who_is_killed_loses_less_than_a_second() {
-    let mut attempts = Vec::new();
-    for wait in [2_700, 3_350, 5_100, 8_050] {
-        let file = Scratch::new("killed");
-        let (before, known) = killed(&file.0, Duration::from_millis(wait));
-        if before > 0 && known >= before {
-            // The file is as good as any other.
-            let more = killed(&file.0, Duration::from_millis(wait)).1;
-            assert!(more >= known);
-            let runs = remembered(&file.0).runs.len();
-            assert!(runs == 2 || more == known, "{runs} runs");
-            return;
-        }
-        attempts.push((before, known));
-    }
-    panic!("classes a second before the end, and those remembered: {attempts:?}");
+fn who_is_killed_keeps_what_was_written_before() {
+    let file = Scratch::new("killed");
+    let first = killed(&file.0);
+    // The file is as good as any other.
+    assert!(killed(&file.0) > first);
+    assert_eq!(remembered(&file.0).runs.len(), 2);
 }

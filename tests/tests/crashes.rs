@@ -1,10 +1,11 @@
 //! A segmentation fault inside a check: the story, then the end of the process.
 
 use std::os::unix::process::ExitStatusExt;
-use std::process::Command;
 
 use raddle::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use raddle::thread;
+use raddle_tests::child::ignored_test;
+use raddle_tests::test_name;
 
 /// Only the parent sets it, so that nothing crashes when everything ignored is run.
 const IS_CHILD: &str = "RADDLE_TESTS_CHILD";
@@ -37,8 +38,7 @@ fn child() {
 fn a_segmentation_fault_is_told_with_its_schedule() {
     let folder = std::env::temp_dir().join(format!("raddle-crashes-{}", std::process::id()));
     let run = |replay: Option<&str>| {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "child", "--ignored"]);
+        let mut command = ignored_test(&test_name!("child"));
         command.env(IS_CHILD, "1").env("RADDLE_DIR", &folder);
         command.env_remove("RADDLE_STRATEGY");
         if let Some(replay) = replay {
@@ -50,7 +50,7 @@ fn a_segmentation_fault_is_told_with_its_schedule() {
     };
     let (signal, text) = run(None);
     assert_eq!(signal, Some(11), "SIGSEGV: {text}");
-    let line = line!() - 37;
+    let line = line!() - 36;
     let expected = [
         "crash after ".to_owned(),
         "main accessed an invalid address".to_owned(),

@@ -1,12 +1,13 @@
 //! The gallery of failures in the book: every program with exactly what is printed for it.
 //!
-//! `UPDATE_EXPECTED=1 cargo test -p raddle-tests --test gallery` writes programs and texts into the
+//! `UPDATE_EXPECTED=1 cargo test --test suite gallery` writes programs and texts into the
 //! page anew; read the difference before you keep it. What is around them is written by hand.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use raddle::{Checker, Report, Strategy};
+use raddle_tests::child::ignored_test;
+use raddle_tests::test_name;
 
 macro_rules! programs {
     ($($name:ident)*) => {$(
@@ -86,8 +87,7 @@ fn crashes() {
 
 /// What is printed by a test that ends its process.
 fn in_a_child(test: &str) -> String {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    let command = command.args(["--exact", test, "--ignored"]);
+    let mut command = ignored_test(&test_name!(test));
     let command = command
         .env(IS_CHILD, "1")
         .env("RADDLE_WATCHDOG", "1s")

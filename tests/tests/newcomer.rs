@@ -1,15 +1,12 @@
 //! What happens to somebody who starts to use raddle: fresh crates from `tests/newcomer/`, built,
 //! tested and replayed with the real cargo.
 
-#[path = "../newcomer/support.rs"]
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use support::{Finished, Newcomer, builds, finish, text_after, workspace};
+use crate::support::{Finished, Newcomer, builds, finish, text_after, workspace};
 
 const LOST: &str = "let seen = self.0.load(SeqCst);\n        self.0.store(seen + 1, SeqCst);";
 const KEPT: &str = "self.0.fetch_add(1, SeqCst);";

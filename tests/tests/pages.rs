@@ -1,11 +1,13 @@
 //! Pages of checks on disk: who has one, where it is, and what becomes of it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::{Checker, Report};
+use raddle_tests::child::ignored_test;
+use raddle_tests::test_name;
 use serde_json::Value;
 
 fn lost_update() {
@@ -119,7 +121,7 @@ fn a_folder_that_cannot_be_written_costs_the_page_and_nothing_else() {
     assert!(failure.message.contains("an update was lost"));
     let expected = format!(
         "the page could not be written to {:?}: ",
-        run.join("pages/unwritable")
+        run.join("suite/unwritable")
     );
     assert!(
         failure.notes[0].starts_with(&expected),
@@ -132,8 +134,7 @@ fn a_folder_that_cannot_be_written_costs_the_page_and_nothing_else() {
 
 /// Runs one of the tests below in a process of its own.
 fn child(test: &str, folder: &Path, environment: &[(&str, &str)]) -> Output {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([test, "--exact", "--ignored", "--nocapture"]);
+    let mut command = ignored_test(&test_name!(test));
     command
         .env("RADDLE_DIR", folder)
         .envs(environment.iter().copied());
@@ -174,15 +175,15 @@ fn fails_often() {
 #[test]
 fn a_failure_has_a_page_beside_its_schedule_until_it_is_gone() {
     let folder = folder("beside");
-    let program = folder.join("pages");
+    let program = folder.join("suite");
     let failed = child("loses_an_update", &folder, &[]);
     assert!(!failed.status.success());
     assert_eq!(
         files(&program),
-        ["loses_an_update", "loses_an_update.schedule"]
+        ["pages.loses_an_update", "pages.loses_an_update.schedule"]
     );
     let said = String::from_utf8_lossy(&failed.stderr).into_owned();
-    let page = program.join("loses_an_update/index.html");
+    let page = program.join("pages.loses_an_update/index.html");
     assert!(
         said.contains(&format!("\n  report: {}\n", page.display())),
         "{said}"
@@ -206,10 +207,13 @@ fn a_run_with_a_folder_in_the_environment_writes_there_only() {
     );
     assert!(!failed.status.success());
     assert_eq!(
-        files(&run.join("pages/loses_an_update")),
+        files(&run.join("suite/pages.loses_an_update")),
         ["index.html", "report.json"]
     );
-    assert_eq!(files(&folder.join("pages")), ["loses_an_update.schedule"]);
+    assert_eq!(
+        files(&folder.join("suite")),
+        ["pages.loses_an_update.schedule"]
+    );
 }
 
 #[test]
@@ -221,7 +225,7 @@ fn only_the_first_checks_of_a_test_have_pages_unasked() {
         "{}",
         String::from_utf8_lossy(&ran.stderr)
     );
-    let pages = files(&folder.join("pages"));
+    let pages = files(&folder.join("suite"));
     let pages: Vec<_> = pages
         .iter()
         .filter(|name| !name.ends_with(".schedule"))

@@ -1,21 +1,20 @@
 //! Bounded searches: exactly the classes that can be run with so few preemptions.
 //!
 //! The oracle runs every schedule and counts the preemptions of each by what the world says of its
-//! threads; the cheapest schedule of a class is what the class costs. `RADDLE_TEST_PROGRAMS` and
-//! `RADDLE_TEST_SEED` do what they do in `brute_force.rs`. Programs that pass messages are in
-//! `random_messages.rs`.
+//! threads; the cheapest schedule of a class is what the class costs. Programs that pass messages are
+//! in `random_messages.rs`.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fastrand::Rng;
 use raddle::sync::atomic::AtomicU32;
 use raddle::sync::atomic::Ordering::{self, SeqCst};
 use raddle::sync::{Arc, Mutex, mpsc};
 use raddle::{Checker, Guarantee, Memory, Strategy, thread};
 use raddle_tests::bounded::{Counts, add, bounded, same_costs};
-use raddle_tests::compare::{Classes, ShownOnPanic, assert_same, setting};
+use raddle_tests::compare::{Classes, assert_same};
 use raddle_tests::programs::{racy_counter, run_threads};
+use raddle_tests::suite::Suite;
 use raddle_tests::{random_objects, random_program};
 
 /// Programs with more schedules than this are too much for the enumeration.
@@ -23,39 +22,23 @@ const MAX_SCHEDULES: u64 = 2_000;
 
 #[test]
 fn random_programs_cost_what_their_schedules_cost() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 250);
-    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
-    let (mut compared, mut sums) = (0, Counts::default());
-    while compared < programs {
-        let program = random_program::Program::random(&mut rng);
-        let _shown = ShownOnPanic(&program);
+    let mut sums = Counts::default();
+    Suite::new(50, 1).run(random_program::Program::random, |program, _| {
         let checker = program.checker(Strategy::Exhaustive);
-        let Some(counts) = same_costs(&checker, program.memory, MAX_SCHEDULES, || program.run())
-        else {
-            continue;
-        };
-        compared += 1;
-        add(&mut sums, counts);
-    }
-    println!("{compared} programs, classes within 0, 1, … preemptions: {sums:?}");
+        let counts = same_costs(&checker, program.memory, MAX_SCHEDULES, || program.run());
+        counts.map(|counts| add(&mut sums, counts)).into()
+    });
+    println!("classes within 0, 1, … preemptions: {sums:?}");
 }
 
 #[test]
 fn random_programs_of_rarer_objects_do_too() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 250);
-    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
-    let (mut compared, mut sums) = (0, Counts::default());
-    while compared < programs {
-        let program = random_objects::Program::random(&mut rng);
-        let _shown = ShownOnPanic(&program);
-        let Some(counts) = same_costs(&Checker::new(), Memory::Sc, MAX_SCHEDULES, || program.run())
-        else {
-            continue;
-        };
-        compared += 1;
-        add(&mut sums, counts);
-    }
-    println!("{compared} programs, classes within 0, 1, … preemptions: {sums:?}");
+    let mut sums = Counts::default();
+    Suite::new(50, 1).run(random_objects::Program::random, |program, _| {
+        let counts = same_costs(&Checker::new(), Memory::Sc, MAX_SCHEDULES, || program.run());
+        counts.map(|counts| add(&mut sums, counts)).into()
+    });
+    println!("classes within 0, 1, … preemptions: {sums:?}");
 }
 
 /// The numbers of classes within 0, 1, … preemptions.

@@ -1,7 +1,5 @@
 //! Random programs that pass messages, through channels of every kind and through ports: the search
 //! against plain enumeration, as in `brute_force.rs`.
-//!
-//! `RADDLE_TEST_PROGRAMS` and `RADDLE_TEST_SEED` do what they do there.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,8 +10,9 @@ use raddle::sync::mpsc;
 use raddle::{Checker, Memory, Strategy, thread};
 use raddle_tests::alternatives;
 use raddle_tests::bounded::{Counts, add, same_costs};
-use raddle_tests::compare::{ShownOnPanic, assert_same, same_classes, search, setting, walk};
+use raddle_tests::compare::{assert_same, same_classes, search, walk};
 use raddle_tests::resumed::in_pieces;
+use raddle_tests::suite::{Suite, Verdict};
 
 /// Programs with more schedules than this are too much for the enumeration.
 const MAX_SCHEDULES: u64 = 10_000;
@@ -198,38 +197,34 @@ fn send<T>(sender: &mpsc::Sender<T>, message: T) {
     let _ = sender.send(message);
 }
 
+fn checker(program: &Program) -> Checker {
+    Checker::new().timeouts(program.timeouts)
+}
+
 #[test]
 fn random_programs_have_the_same_classes_as_all_their_schedules() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 300);
-    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
-    let (mut compared, mut total, mut largest) = (0, 0, 0);
+    let (mut total, mut largest) = (0, 0);
     let mut by_kind = BTreeMap::<Kind, u64>::new();
-    while compared < programs {
-        let program = Program::random(&mut rng);
-        let _shown = ShownOnPanic(&program);
-        let checker = Checker::new().timeouts(program.timeouts);
-        let Some(found) = same_classes(&checker, MAX_SCHEDULES, || program.run()) else {
-            continue;
+    Suite::new(80, 1).run(Program::random, |program, _| {
+        let found = same_classes(&checker(program), MAX_SCHEDULES, || program.run());
+        let Some(found) = found else {
+            return Verdict::Skipped;
         };
-        compared += 1;
         total += found;
         largest = largest.max(found);
         *by_kind.entry(program.kind).or_default() += 1;
-    }
-    println!("{compared} programs, {total} classes, at most {largest} in one; {by_kind:?}");
+        Verdict::Agreed
+    });
+    println!("{total} classes, at most {largest} in one; {by_kind:?}");
 }
 
 #[test]
 fn searches_in_pieces_by_several_workers_and_in_any_order_have_the_same_classes() {
-    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 6));
-    let mut programs = 0;
-    while programs < 40 {
-        let program = Program::random(&mut rng);
-        let _shown = ShownOnPanic(&program);
-        let checker = Checker::new().timeouts(program.timeouts);
+    Suite::new(10, 6).run(Program::random, |program, rng| {
+        let checker = checker(program);
         let expected = search(checker.clone(), || program.run()).0;
         if !(2..100).contains(&expected.len()) {
-            continue;
+            return Verdict::Skipped;
         }
         for executions in [1, 7] {
             assert_same(
@@ -239,52 +234,39 @@ fn searches_in_pieces_by_several_workers_and_in_any_order_have_the_same_classes(
         }
         let several = search(checker.clone().workers(3), || program.run()).0;
         assert_same(&expected, &several);
-        let scattered = checker.strategy(Strategy::Auto).seed(programs);
+        let scattered = checker.strategy(Strategy::Auto).seed(rng.u64(..));
         assert_same(&expected, &walk(scattered, || program.run()).0);
-        programs += 1;
-    }
+        Verdict::Agreed
+    });
 }
 
 #[test]
 fn random_programs_cost_what_their_schedules_cost() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 150);
-    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
-    let (mut compared, mut sums) = (0, Counts::default());
-    while compared < programs {
-        let program = Program::random(&mut rng);
-        let _shown = ShownOnPanic(&program);
-        let checker = Checker::new().timeouts(program.timeouts);
-        let Some(counts) = same_costs(&checker, Memory::Sc, MAX_SCHEDULES / 5, || program.run())
-        else {
-            continue;
-        };
-        compared += 1;
-        add(&mut sums, counts);
-    }
-    println!("{compared} programs, classes within 0, 1, … preemptions: {sums:?}");
+    let mut sums = Counts::default();
+    Suite::new(40, 1).run(Program::random, |program, _| {
+        let most = MAX_SCHEDULES / 5;
+        let counts = same_costs(&checker(program), Memory::Sc, most, || program.run());
+        counts.map(|counts| add(&mut sums, counts)).into()
+    });
+    println!("classes within 0, 1, … preemptions: {sums:?}");
 }
 
 #[test]
 fn what_receives_are_offered_is_what_happens() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 150);
-    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 4));
-    let (mut done, mut receives, mut alternatives) = (0, 0, 0);
-    while done < programs {
-        let program = Program::random(&mut rng);
+    let (mut receives, mut alternatives) = (0, 0);
+    Suite::new(40, 4).run(Program::random, |program, _| {
         // Who drops a message that nobody will receive is no event.
         if program.kind == Kind::Heavy {
-            continue;
+            return Verdict::Skipped;
         }
-        let _shown = ShownOnPanic(&program);
-        let checker = Checker::new().timeouts(program.timeouts);
         let run = || program.run();
-        let Some(counts) = alternatives::compared(&checker, Memory::Sc, MAX_SCHEDULES, run) else {
-            continue;
-        };
-        done += 1;
-        receives += counts.receives;
-        alternatives += counts.alternatives;
-    }
-    println!("{done} programs, {receives} receives, {alternatives} alternatives");
+        let counts = alternatives::compared(&checker(program), Memory::Sc, MAX_SCHEDULES, run);
+        let counts = counts.map(|counts| {
+            receives += counts.receives;
+            alternatives += counts.alternatives;
+        });
+        counts.into()
+    });
+    println!("{receives} receives, {alternatives} alternatives");
     assert!(alternatives > receives, "somebody has a choice");
 }

@@ -7,6 +7,8 @@ use std::process::Command;
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::{Checker, Strategy, thread};
+use raddle_tests::child::ignored_test;
+use raddle_tests::test_name;
 
 /// Two classes, none of which fails.
 fn two_additions() {
@@ -113,16 +115,15 @@ fn run_first(caller: &str, test: &str) -> Ran {
 /// Runs an ignored test of this program.
 fn run(caller: &str, test: &str, replay: Option<&str>) -> Ran {
     let folder = folder(caller);
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = ignored_test(&test_name!(test));
     command
-        .args([test, "--exact", "--ignored", "--nocapture"])
         .env("RADDLE_DIR", &folder)
         .env_remove("RADDLE_REPLAY");
     command.envs(replay.map(|replay| ("RADDLE_REPLAY", replay)));
     let output = command.output().unwrap();
     let text = [output.stdout, output.stderr].concat();
     Ran {
-        folder: folder.join("replaying"),
+        folder: folder.join("suite"),
         text: String::from_utf8(text).unwrap(),
         passed: output.status.success(),
     }
@@ -154,17 +155,21 @@ fn of_several_checks_only_one_is_replayed() {
     let ran = run_first("several", "three_checks");
     ran.says("check 0: 2 executions")
         .says("check 1: 2 executions");
-    assert!(ran.folder.join("three_checks.2.schedule").is_file());
+    assert!(
+        ran.folder
+            .join("replaying.three_checks.2.schedule")
+            .is_file()
+    );
     let again = run("several", "three_checks", Some(&ran.values()[0]));
     again
         .says("check 0: 2 executions")
         .says("check 1: 1 executions\npanic after 1 execution (replay)\n")
         .says("check 2: 2 executions")
         .says(
-            "raddle: `three_checks` runs as usual, because RADDLE_REPLAY is of check 2 of \
-             `three_checks`\n",
+            "raddle: `replaying::three_checks` runs as usual, because RADDLE_REPLAY is of check 2 of \
+             `replaying::three_checks`\n",
         )
-        .says("raddle: check 3 of `three_checks` runs as usual");
+        .says("raddle: check 3 of `replaying::three_checks` runs as usual");
     assert!(again.passed);
 }
 
@@ -184,8 +189,9 @@ fn a_schedule_of_another_test_is_refused() {
     let ran = run_first("another", "three_checks");
     let refused = run("another", "second_check_fails", Some(&ran.values()[0]));
     refused.says(
-        "raddle: RADDLE_REPLAY: the schedule is of check 2 of `three_checks`, and this is \
-         `second_check_fails`; run that test alone: cargo test three_checks -- --exact",
+        "raddle: RADDLE_REPLAY: the schedule is of check 2 of `replaying::three_checks`, and this is \
+         `replaying::second_check_fails`; run that test alone: cargo test replaying::three_checks \
+         -- --exact",
     );
     assert!(!refused.passed);
 }
@@ -194,12 +200,12 @@ fn a_schedule_of_another_test_is_refused() {
 fn the_second_check_of_a_test_has_a_saved_schedule_of_its_own() {
     let first = run_first("second", "second_check_fails");
     first.says("panic after 2 executions (auto, seed 0)\n");
-    let file = first.folder.join("second_check_fails.2.schedule");
+    let file = first.folder.join("replaying.second_check_fails.2.schedule");
     let text = std::fs::read_to_string(&file).unwrap();
     assert_eq!(
         text,
         "raddle schedule 2\n\
-         check second_check_fails 2\n\
+         check replaying::second_check_fails 2\n\
          main: begin, spawn main.1, load AtomicU32\n\
          main.1: begin, load AtomicU32, store AtomicU32, end\n\
          main: store AtomicU32, join main.1, load AtomicU32\n"
@@ -239,7 +245,7 @@ fn the_second_check_of_a_test_has_a_saved_schedule_of_its_own() {
 #[test]
 fn a_long_schedule_is_replayed_from_its_file() {
     let ran = run_first("long", "fails_at_length");
-    let file = ran.folder.join("fails_at_length.schedule");
+    let file = ran.folder.join("replaying.fails_at_length.schedule");
     assert_eq!(ran.values(), [file.display().to_string()]);
     run("long", "fails_at_length", Some(&ran.values()[0]))
         .says("panic after 1 execution (replay)\n")
@@ -261,14 +267,15 @@ fn run_with_a_limit(caller: &str, test: &str, blocks: u32) -> Ran {
     let program = std::env::current_exe().unwrap();
     // Without the signal, to write more is an error.
     let line = format!(
-        "trap '' XFSZ; ulimit -f {blocks}; exec '{}' {test} --exact --ignored",
-        program.display()
+        "trap '' XFSZ; ulimit -f {blocks}; exec '{}' {} --exact --ignored",
+        program.display(),
+        test_name!(test)
     );
     let mut command = Command::new("sh");
     command.args(["-c", &line]).env("RADDLE_DIR", &folder);
     let output = command.env_remove("RADDLE_REPLAY").output().unwrap();
     Ran {
-        folder: folder.join("replaying"),
+        folder: folder.join("suite"),
         text: String::from_utf8([output.stdout, output.stderr].concat()).unwrap(),
         passed: output.status.success(),
     }
@@ -278,9 +285,9 @@ fn run_with_a_limit(caller: &str, test: &str, blocks: u32) -> Ran {
 #[test]
 fn a_full_disk_costs_the_file_and_nothing_else() {
     let ran = run_first("full", "second_check_fails");
-    let file = ran.folder.join("second_check_fails.2.schedule");
+    let file = ran.folder.join("replaying.second_check_fails.2.schedule");
     let before = std::fs::read_to_string(&file).unwrap();
-    let page = ran.folder.join("second_check_fails.2");
+    let page = ran.folder.join("replaying.second_check_fails.2");
     let full = run_with_a_limit("full", "second_check_fails", 0);
     full.says("panic after 1 execution (saved schedule)\n")
         .says("an update was lost")

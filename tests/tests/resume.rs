@@ -11,14 +11,18 @@ use fastrand::Rng;
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::{Checker, FailureKind, Guarantee, Report, Strategy, thread};
+use raddle_tests::child::ignored_test;
 use raddle_tests::programs::{philosophers, racy_counter};
 use raddle_tests::published::readers_and_writers_continuing;
 use raddle_tests::resumed::Scratch;
+use raddle_tests::test_name;
 
 /// Only the parent sets it: where the child writes what it has run.
 const LOG: &str = "RADDLE_TESTS_LOG";
 /// How many workers the child has.
 const WORKERS: &str = "RADDLE_TESTS_WORKERS";
+/// Set where the child is to wait after two intervals for the parent's permission.
+const PAUSES: &str = "RADDLE_TESTS_PAUSES";
 /// How many classes RW-monitorSC has.
 const CLASSES: u64 = 61_716;
 /// So many executions between two checkpoints.
@@ -44,18 +48,31 @@ fn child() {
         .checkpoint_every_executions(INTERVAL)
         .resume(true);
     let program = readers_and_writers_continuing;
+    let pauses = std::env::var_os(PAUSES).is_some();
     let report = raddle::__private::run_observed(checker, program, &mut |execution| {
         file.write_all(&execution.fingerprint().to_le_bytes())
             .unwrap();
+        while pauses && length(&log) >= 2 * INTERVAL && !go(&log).exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     });
     assert!(report.exhausted, "{report}");
     let counts = (report.executions, report.classes(), report.discarded);
     println!("finished {counts:?}");
 }
 
+/// The file that permits a child that waits to go on.
+fn go(log: &Path) -> PathBuf {
+    log.with_extension("go")
+}
+
 fn start(log: &Path, workers: usize) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["child", "--exact", "--ignored", "--nocapture"])
+    start_with(log, workers, &[])
+}
+
+fn start_with(log: &Path, workers: usize, variables: &[(&str, &str)]) -> Child {
+    ignored_test(&test_name!("child"))
+        .envs(variables.iter().copied())
         .env(LOG, log)
         .env(WORKERS, workers.to_string())
         .stdout(Stdio::piped())
@@ -76,7 +93,7 @@ fn runs(child: &mut Child, log: &Path, classes: u64) -> bool {
         if child.try_wait().unwrap().is_some() {
             return false;
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "it hangs");
+        assert!(start.elapsed() < Duration::from_secs(600), "it hangs");
         std::thread::sleep(Duration::from_micros(200));
     }
     true
@@ -131,18 +148,21 @@ fn so_does_one_of_several_workers() {
 fn ctrl_c_saves_the_search_and_ends_the_process() {
     let log = Scratch::new("interrupted");
     let frontier = Scratch(log.0.with_extension("frontier"));
-    let mut child = start(&log.0, 2);
+    let go = Scratch(go(&log.0));
+    let mut child = start_with(&log.0, 2, &[(PAUSES, "1")]);
     assert!(runs(&mut child, &log.0, 2 * INTERVAL));
     let mut kill = Command::new("kill");
     kill.args(["-INT", &child.id().to_string()]);
     assert!(kill.status().unwrap().success());
+    // The search waits, so it has most of its classes before it when the signal comes.
+    std::fs::write(&go.0, "").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.signal(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
     let classes = length(&log.0);
     let expected = format!(
         "\nraddle: interrupted after {classes} classes; continue with RADDLE_RESUME=1 cargo test \
-         child -- --exact\n"
+         resume::child -- --exact\n"
     );
     assert!(said.contains(&expected), "{said}");
     assert!(frontier.0.exists());
@@ -173,7 +193,7 @@ fn the_report_says_how_to_go_on() {
     let file = Scratch::new("report");
     let report = racy(resuming(&file).max_executions(10));
     assert!(!report.exhausted);
-    let command = "RADDLE_RESUME=1 cargo test the_report_says_how_to_go_on -- --exact";
+    let command = "RADDLE_RESUME=1 cargo test resume::the_report_says_how_to_go_on -- --exact";
     assert_eq!(report.resume.as_deref(), Some(command));
     let text = report.to_string();
     let expected = format!("\ninterrupted after 10 classes; continue with {command}");

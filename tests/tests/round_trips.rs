@@ -5,13 +5,9 @@
 //! The programs are built in a crate of their own, once as they are and once edited. `schedules.rs`
 //! does the same with smaller programs and more edits.
 
-#[path = "../newcomer/support.rs"]
-#[allow(dead_code, reason = "shared with the newcomer's tests")]
-mod support;
-
 use std::path::{Path, PathBuf};
 
-use support::{Newcomer, builds, finish, workspace};
+use crate::support::{Newcomer, builds, finish, workspace};
 
 /// Programs of the gallery, with what to run; without those that have no schedule to replay
 /// (`nondeterminism`) or begin with one (`schedule`).
@@ -101,7 +97,7 @@ impl Programs {
         let mut command = self.newcomer.command(path);
         command
             .env("RADDLE_DIR", &self.folder)
-            .env("RADDLE_WATCHDOG", "400ms")
+            .env("RADDLE_WATCHDOG", "2s")
             .envs(replay.map(|replay| ("RADDLE_REPLAY", replay)));
         let finished = finish(&mut command);
         let said = finished.stdout + &finished.stderr;

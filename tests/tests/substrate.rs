@@ -241,9 +241,7 @@ fn a_lock_shared_with_a_thread_that_is_not_controlled_is_found_out() {
     drop(guard);
     let failure = only_failure(&report);
     assert!(
-        failure
-            .message
-            .contains("is held by somebody outside this execution"),
+        failure.message.contains("is held outside this execution"),
         "{failure}"
     );
 }

@@ -3,7 +3,7 @@
 
 #[macro_use]
 #[path = "../../crates/raddle/src/three_modes.rs"]
-mod three_modes;
+mod scripts;
 
 macro_rules! test_each_inside {
     ($($script:ident, $name:literal, $result:literal, $classes:literal;)*) => {
@@ -15,7 +15,7 @@ macro_rules! test_each_inside {
             $(
                 #[test]
                 fn $script() {
-                    let seen = behaviour(&Checker::new(), super::three_modes::$script);
+                    let seen = behaviour(&Checker::new(), super::scripts::$script);
                     assert_eq!(seen.kinds(), [], $name);
                     assert_eq!(seen.outcomes, [$result.to_owned()].into(), $name);
                     assert_eq!(seen.classes, $classes, $name);

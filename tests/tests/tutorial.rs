@@ -4,18 +4,14 @@
 //! What to do is marked in the page: `<!-- file: NAME -->` before a block that is a whole file,
 //! `<!-- append: NAME -->` before what is added to one, `<!-- change: NAME -->` before two blocks, of
 //! which the first becomes the second, `<!-- run: CODE -->` before a command and what it prints, of
-//! which lines of dots may leave out a part. `UPDATE_EXPECTED=1 cargo test -p raddle-tests --test
-//! tutorial` writes down anew what is printed, as a whole; read the difference before you keep it.
-
-#[path = "../newcomer/support.rs"]
-#[expect(dead_code, reason = "others use the rest")]
-mod support;
+//! which lines of dots may leave out a part. `UPDATE_EXPECTED=1 cargo test-cargo tutorial` writes down
+//! anew what is printed, as a whole; read the difference before you keep it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::{builds, finish, text_after, workspace};
+use crate::support::{builds, finish, text_after, workspace};
 
 /// What stands in the page for the folder in which it is followed.
 const HOME: &str = "/home/you";

@@ -5,6 +5,7 @@ mod explain;
 mod own_sync;
 mod persist;
 pub mod program;
+pub mod protocol;
 pub mod runtime;
 mod settings;
 

@@ -9,8 +9,8 @@ use crate::model::ending::Ending;
 use crate::model::estimate::Estimate;
 use crate::model::execution::Execution;
 use crate::strategy::World;
-use crate::world::State;
 use crate::world::strategy::{Bound, Strategy};
+use crate::world::{Policy, State};
 
 /// Limits of one execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +19,8 @@ pub struct Limits {
     pub max_events: usize,
     /// Memory model.
     pub memory: Model,
+    /// Explored choices of the environment.
+    pub policy: Policy,
     /// True when executions that differ only in coherence count as one class.
     pub reads_from: bool,
 }
@@ -78,7 +80,9 @@ impl Exploration {
     pub fn new(strategy: Box<dyn Strategy>, limits: Limits) -> Self {
         Exploration {
             counts_itself: strategy.never_repeats() && !limits.reads_from,
-            world: World::new(strategy, limits.max_events).under(limits.memory),
+            world: World::new(strategy, limits.max_events)
+                .under(limits.memory)
+                .with_policy(limits.policy),
             limits,
             executions: 0,
             discarded: 0,

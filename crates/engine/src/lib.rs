@@ -38,4 +38,4 @@ pub use model::schedule::{self, CheckName, Schedule, ScheduleError, ThreadPath, 
 pub use search::frontier;
 pub use strategy::World;
 pub use world::strategy::Strategy;
-pub use world::{Past, State, Step, UNSETTLED};
+pub use world::{Past, Policy, State, Step, UNSETTLED};

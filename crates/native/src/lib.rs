@@ -28,6 +28,9 @@
 //! Only for x86-64 Linux with glibc; elsewhere the library is empty.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+// The unit tests are a program like any other: their copy of this library replaces no function, so that
+// functions which only a program under test calls are unused, and their names are those of ordinary ones.
+#![cfg_attr(test, allow(dead_code, non_snake_case))]
 
 mod abi;
 mod check;
@@ -41,8 +44,10 @@ mod names;
 mod openmp;
 mod process;
 mod pthread;
+#[cfg(test)]
+mod random_inputs;
 mod rust;
 mod threads;
 
-#[global_allocator]
+#[cfg_attr(not(test), global_allocator)]
 static MEMORY: host::arena::Arena = host::arena::Arena;

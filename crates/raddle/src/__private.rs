@@ -1,4 +1,4 @@
-//! What the expansion of `#[raddle::test]` and raddle's own tests call. Not for direct use.
+//! Functions that the expansion of `#[raddle::test]` and raddle's own tests call. Not for direct use.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ pub use raddle_check::runtime::LocalId;
 pub use raddle_check::{reading, run_observed};
 pub use std::thread_local as std_thread_local;
 
-/// What a test function may return.
+/// A type that a test function may return.
 pub trait Outcome {
     /// Panics if the test failed.
     fn verify(self);

@@ -58,9 +58,9 @@ fn inside<'a>(what: &str) -> &'a Context {
     current().unwrap_or_else(|| panic!("raddle::{what} is called outside a check"))
 }
 
-/// What [`choose`] can choose from: ranges of integers.
+/// A set that [`choose`] can choose from: a range of integers.
 pub trait Alternatives: sealed::Sealed {
-    /// What is chosen.
+    /// Type of the elements.
     type Item;
     /// How many there are.
     fn count(&self) -> u64;

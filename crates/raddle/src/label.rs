@@ -1,4 +1,4 @@
-//! The macro that gives names to what the program uses.
+//! The macro that names objects and locations of the program.
 
 /// Gives a lock, an atomic or another controlled value a name, which traces and messages then use
 /// instead of its type.

@@ -1,4 +1,4 @@
-//! Names that the program gives to what it uses.
+//! Names that the program gives to its objects and locations.
 
 use std::fmt;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use raddle_engine::object::Object;
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Made, current};
 
-/// What can be given a name with [`label!`](crate::label!): the controlled types, and pointers to
+/// A value that can be named with [`label!`](crate::label!): the controlled types, and pointers to
 /// them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be given a name",
@@ -24,7 +24,7 @@ pub trait Labelled {
 #[doc(hidden)]
 pub struct Thing<'a>(Option<(&'a Identity, Made, State)>);
 
-/// What it is when the execution does not know it yet.
+/// Initial state, for an execution that has not used it yet.
 enum State {
     Object(Object),
     Location(u64),

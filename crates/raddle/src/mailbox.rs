@@ -1,13 +1,14 @@
-//! What ports and channels share inside a check: a port of the engine, which knows messages by their
+//! Parts of ports and channels inside a check: a port of the engine, which knows messages by their
 //! numbers, and the messages themselves.
 
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use raddle_engine::object::{Object, port::Port};
-use raddle_engine::{ObjectId, Operation, Ports, Received, World};
+use raddle_engine::{ObjectId, World};
 
 use crate::labelled::Thing;
+use raddle_check::protocol::channel::{self, Polled};
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made, current};
 
@@ -17,7 +18,7 @@ pub(crate) struct Mailbox<T> {
     /// The execution it was made in.
     stamp: u64,
     identity: Identity,
-    /// What the engine's port is at first.
+    /// Initial state of the engine's port.
     port: Port,
     messages: Messages<T>,
 }
@@ -48,7 +49,7 @@ impl<T> Mailbox<T> {
         self.made
     }
 
-    /// What can be given a name.
+    /// The object that a label names.
     pub(crate) fn thing(&self) -> Thing<'_> {
         let port = |_| Thing::object(&self.identity, self.made, Object::Port(self.port.clone()));
         self.try_context().map_or_else(Thing::elsewhere, port)
@@ -61,42 +62,25 @@ impl<T> Mailbox<T> {
 
     /// Leaves a message in the port.
     pub(crate) fn send(&self, context: &Context, place: &'static Location<'static>, message: T) {
-        let reply = context.perform(place, |world| Operation::Send {
-            port: self.object(context, world),
-        });
-        // Nobody else has run since the message was sent.
-        self.messages.put(reply.to_value() as u32, message);
+        let object = |world: &mut World| self.object(context, world);
+        let number = channel::leave_message(context, place, object);
+        // No other thread has run since the operation.
+        self.messages.put(number, message);
     }
 
-    /// Takes a message out of the port, if there is one or it may wait for one.
-    pub(crate) fn receive(
-        &self,
-        context: &Context,
-        place: &'static Location<'static>,
-        wait: bool,
-    ) -> Received {
-        let operation = |world: &mut World| Operation::Receive {
-            ports: Ports::One(self.object(context, world)),
-            wait,
-        };
-        let reply = match wait {
-            true => context.perform(place, operation),
-            false => context.observe(place, operation),
-        };
-        reply.to_received()
+    /// Takes a message out of the port, waiting for one.
+    pub(crate) fn receive(&self, context: &Context, place: &'static Location<'static>) -> Polled {
+        channel::receive(context, place, |world| self.object(context, world))
     }
 
-    /// As [`Mailbox::receive`] without a wait, and the thread is not unwound before it is done.
+    /// Takes a message out of the port if there is one. The thread is not unwound before it is done.
     pub(crate) fn receive_protected(
         &self,
         context: &Context,
         place: &'static Location<'static>,
-    ) -> Received {
-        let operation = context.with_world(|world| Operation::Receive {
-            ports: Ports::One(self.object(context, world)),
-            wait: false,
-        });
-        context.perform_protected(place, operation).to_received()
+    ) -> Polled {
+        let take = context.with_world(|world| channel::take(self.object(context, world), false));
+        channel::polled(context.perform_protected(place, take))
     }
 
     pub(crate) fn messages(&self) -> &Messages<T> {
@@ -108,7 +92,7 @@ impl<T> Mailbox<T> {
 pub(crate) struct Messages<T>(Mutex<Kept<T>>);
 
 struct Kept<T> {
-    /// Nobody will take a message any more.
+    /// True when no message will be taken any more.
     closed: bool,
     list: Vec<(u32, T)>,
 }
@@ -124,7 +108,7 @@ impl<T> Messages<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the message, or drops it if nobody will take it.
+    /// Keeps the message, or drops it if it will not be taken.
     pub(crate) fn put(&self, number: u32, message: T) {
         let mut kept = self.kept();
         if !kept.closed {
@@ -163,7 +147,7 @@ pub(crate) fn used_outside(made: Made) -> ! {
     )
 }
 
-/// Something made outside is used inside a check: the engine cannot know what others do to it.
+/// Something made outside is used inside a check: the engine does not see its other uses.
 #[track_caller]
 pub(crate) fn check_outside(made: Made) {
     assert!(

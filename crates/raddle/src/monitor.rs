@@ -1,6 +1,6 @@
 //! Monitors: data that one thread at a time works on, with conditions to wait for.
 //!
-//! Conditions are queues, first in, first out. What becomes of the signaller is chosen when the
+//! Conditions are queues, first in, first out. The behaviour of the signaller is chosen when the
 //! monitor is made: see [`Discipline`].
 //!
 //! ```
@@ -35,12 +35,13 @@ mod controlled {
     use std::ops::{Deref, DerefMut};
     use std::panic::Location;
 
-    use raddle_engine::object::{self, Object, monitor};
-    use raddle_engine::{Operation, Reply};
+    use raddle_engine::Reply;
+    use raddle_engine::object::{Object, monitor};
 
     use super::{Condition, Discipline};
     use crate::labelled::{Labelled, Thing};
     use crate::plain;
+    use raddle_check::protocol;
     use raddle_check::runtime::Identity;
     use raddle_check::runtime::statics::Virtual;
     use raddle_check::runtime::{Context, Made, current};
@@ -49,7 +50,7 @@ mod controlled {
     pub struct Monitor<T: ?Sized> {
         identity: Identity,
         made: Made,
-        /// In use outside checks; inside one, closed to everybody outside while somebody is in.
+        /// In use outside checks; inside one, closed to threads outside while a thread is in.
         plain: plain::monitor::Monitor<T>,
     }
 
@@ -69,7 +70,7 @@ mod controlled {
             }
         }
 
-        /// The data, when nobody else can enter.
+        /// The data, when no other thread can enter.
         pub fn into_inner(self) -> T {
             self.plain.into_inner()
         }
@@ -105,7 +106,7 @@ mod controlled {
             }
         }
 
-        /// The data, when nobody else can enter.
+        /// The data, when no other thread can enter.
         pub fn get_mut(&mut self) -> &mut T {
             self.plain.get_mut()
         }
@@ -113,7 +114,7 @@ mod controlled {
         fn close(&self) {
             assert!(
                 self.plain.close(),
-                "raddle: somebody outside this execution is inside the Monitor made at {}: a thread \
+                "raddle: the Monitor made at {} is occupied from outside this execution: by a thread \
                  that is not controlled, another worker of the check, or a guard that an earlier \
                  execution never dropped",
                 self.made.place
@@ -126,16 +127,12 @@ mod controlled {
             call: monitor::Call,
             place: &'static Location<'static>,
         ) -> Reply {
-            context.perform(place, |world| {
-                let object = context.object(world, &self.identity, self.made, || self.state());
-                Operation::Call {
-                    object,
-                    call: object::Call::Monitor(call),
-                }
+            protocol::call(context, place, call, |world| {
+                context.object(world, &self.identity, self.made, || self.state())
             })
         }
 
-        /// What an execution starts with.
+        /// State at the beginning of an execution.
         fn state(&self) -> Object {
             let discipline = match self.plain.discipline() {
                 Discipline::SignalContinue => monitor::Discipline::SignalContinue,

@@ -1,4 +1,4 @@
-//! What raddle itself shares between OS threads: std's types.
+//! Types that raddle itself shares between OS threads: std's.
 //!
 //! The files that take them from here know nothing else of the crate. So tests build the same files with
 //! controlled types in this place, and explore them like any other program (`tests/tests/ourselves/`).

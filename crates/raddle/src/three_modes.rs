@@ -136,7 +136,7 @@ pub(crate) fn barrier() -> String {
     match together(wait, wait) {
         (true, false) | (false, true) => "one leads",
         (true, true) => "both lead",
-        (false, false) => "nobody leads",
+        (false, false) => "no leader",
     }
     .to_owned()
 }

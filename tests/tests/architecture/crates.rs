@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::sources::workspace;
+use super::sources::workspace;
 
 /// The published crates and the crates of this workspace that each uses, with all features.
 const USES: &[(&str, &[&str])] = &[

@@ -1,6 +1,6 @@
 //! Invariants of the architecture page that neither a type nor a dependency holds.
 
-use crate::sources::of_crate;
+use super::sources::of_crate;
 
 /// Parts of the standard library through which a crate could reach the machine it runs on.
 const MACHINE: &[&str] = &[

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::sources::{Source, of_crate};
+use super::sources::{Source, of_crate};
 
 /// A module directly below the crate root, and the modules of the same crate that it may use.
 type Layer = (&'static str, &'static [&'static str]);
@@ -44,6 +44,7 @@ const CRATES: &[(&str, &[Layer])] = &[
             ("explain", &["persist", "settings", "runtime", "program"]),
             ("persist", &["settings", "runtime", "program"]),
             ("settings", &["runtime", "program"]),
+            ("protocol", &["runtime"]),
             ("runtime", &["program", "own_sync"]),
             ("program", &[]),
             ("own_sync", &[]),
@@ -117,6 +118,7 @@ const CRATES: &[(&str, &[Layer])] = &[
                     "names",
                     "host",
                     "abi",
+                    "engine",
                 ],
             ),
             (
@@ -148,7 +150,7 @@ const CRATES: &[(&str, &[Layer])] = &[
                 "threads",
                 &["memory", "execution", "names", "host", "abi", "engine"],
             ),
-            ("memory", &["execution", "host", "abi"]),
+            ("memory", &["execution", "host", "abi", "engine"]),
             ("execution", &["names", "host", "abi", "engine"]),
             ("names", &["host", "engine"]),
             ("host", &["abi"]),

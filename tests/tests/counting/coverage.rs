@@ -9,9 +9,9 @@ use raddle::sync::{Arc, Condvar};
 use raddle::{Checker, Covered, Memory, Metric, Metrics, Report, Strategy, thread};
 use raddle_engine::Execution;
 use raddle_engine::coverage::Coverage;
-use raddle_tests::compare::ShownOnPanic;
 use raddle_tests::measured::{Naive, Places, Requirements, covered, infeasible, sorted};
 use raddle_tests::random_program::{Program, Statement};
+use raddle_tests::suite::{Suite, Verdict};
 
 /// Runs every schedule of a program.
 fn every_schedule(
@@ -249,11 +249,8 @@ fn no_order_of_locks_tells_a_lost_notification_apart() {
 
 #[test]
 fn definitions_written_out_give_the_same() {
-    let mut rng = Rng::with_seed(7);
     let mut totals = std::collections::BTreeMap::new();
-    for _ in 0..300 {
-        let program = Program::random(&mut rng);
-        let _shown = ShownOnPanic(&program);
+    Suite::new(300, 7).run(Program::random, |program, rng| {
         let (mut naive, mut places) = (Naive::default(), Places::default());
         let mut measured = Coverage::new(Metrics::ALL);
         let checker = program
@@ -279,7 +276,8 @@ fn definitions_written_out_give_the_same() {
         for requirement in naive.covered {
             *totals.entry(requirement.metric).or_insert(0) += 1;
         }
-    }
+        Verdict::Agreed
+    });
     // Nothing is equal because there is nothing.
     for metric in Metric::ALL {
         assert!(
@@ -320,11 +318,8 @@ fn unconditional(rng: &mut Rng) -> Program {
 
 #[test]
 fn what_is_called_impossible_never_happens() {
-    let mut rng = Rng::with_seed(11);
-    let (mut programs, mut impossible, mut open, mut happened) = (0, 0, 0, 0);
-    while programs < 120 {
-        let program = unconditional(&mut rng);
-        let _shown = ShownOnPanic(&program);
+    let (mut impossible, mut open, mut happened) = (0, 0, 0);
+    Suite::new(120, 11).run(unconditional, |program, _| {
         let mut places = Places::default();
         let mut all = Coverage::new(Metrics::ALL);
         // What single executions say.
@@ -343,9 +338,8 @@ fn what_is_called_impossible_never_happens() {
             all.note(&execution);
         });
         if !report.exhausted || !report.failures.is_empty() {
-            continue;
+            return Verdict::Skipped;
         }
-        programs += 1;
         let happens = covered(&all);
         for said in &said {
             let wrong: Vec<_> = said.intersection(&happens).collect();
@@ -358,7 +352,8 @@ fn what_is_called_impossible_never_happens() {
             .iter()
             .map(|it| it.known - it.covered - it.infeasible)
             .sum::<u64>() as usize;
-    }
+        Verdict::Agreed
+    });
     assert!(impossible > 1_000, "{impossible}");
     // An estimate, and not a bad one: of all that is called possible, nearly all happens.
     assert!(open * 20 < happened, "{open} of {happened}");
@@ -578,10 +573,7 @@ fn several_workers_cover_the_same() {
 
 #[test]
 fn merging_is_looking_at_all() {
-    let mut rng = Rng::with_seed(5);
-    for _ in 0..60 {
-        let program = Program::random(&mut rng);
-        let _shown = ShownOnPanic(&program);
+    Suite::new(60, 5).run(Program::random, |program, _| {
         let mut parts = [(); 3].map(|()| Coverage::new(Metrics::ALL));
         let (mut whole, mut places) = (Coverage::new(Metrics::ALL), Places::default());
         let checker = program
@@ -607,7 +599,8 @@ fn merging_is_looking_at_all() {
         assert_eq!(merged.combinations().covered, whole.combinations().covered);
         assert_eq!(merged.ordered_count(), whole.ordered_count());
         assert_eq!(merged.executions(), whole.executions());
-    }
+        Verdict::Agreed
+    });
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Data races: what messages order, and what they do not.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use raddle::port::Port;
+use raddle::sync::atomic::AtomicU32;
 use raddle::sync::{Arc, mpsc};
 use raddle::thread;
 use raddle_tests::races::{Shared, checker, is_clean, is_racy, races_in};
@@ -65,6 +68,26 @@ fn that_all_senders_are_gone_is_a_message_too() {
             thread.join().unwrap();
         });
     }
+}
+
+#[test]
+fn an_empty_channel_brings_nothing_from_a_sender_that_is_gone() {
+    is_racy(|| {
+        // A weak access, so that the program is not run as a sequentially consistent one.
+        AtomicU32::new(0).store(1, Relaxed);
+        let shared = Arc::new(Shared::default());
+        let other = Arc::clone(&shared);
+        let (sender, receiver) = mpsc::channel::<u32>();
+        let gone = sender.clone();
+        let thread = thread::spawn(move || {
+            other.write();
+            drop(gone);
+        });
+        assert_eq!(receiver.try_recv(), Err(mpsc::TryRecvError::Empty));
+        shared.read();
+        thread.join().unwrap();
+        drop(sender);
+    });
 }
 
 #[test]

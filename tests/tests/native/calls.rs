@@ -41,6 +41,8 @@ fn the_rarer_parts_of_posix_do_what_it_says() {
         ("attributes", 1),
         ("protocols", 1),
         ("destructors", 1),
+        // Two additions, in either order. The key is deleted in the first execution and needed in the second.
+        ("early-keys", 2),
     ] {
         assert_eq!(compared(&program, name), classes, "{name}");
     }

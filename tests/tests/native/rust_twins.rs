@@ -12,6 +12,8 @@ use crate::rust_tests::test;
 pub mod bugs;
 #[path = "../../native-rust/twins/src/litmus.rs"]
 pub mod litmus;
+#[path = "../../native-rust/polls/src/programs.rs"]
+pub mod programs;
 
 /// A failure as both modes must tell it: names of things are numbers by first use, places are lines.
 #[derive(Debug, PartialEq)]

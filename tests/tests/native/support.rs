@@ -83,14 +83,10 @@ pub fn compile(compiler: &str, name: &str, test: &str, flags: &[&str]) -> PathBu
 pub static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
     let builds = builds();
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args([
-        "build",
-        "--quiet",
-        "--package",
-        "raddle-native",
-        "--package",
-        "cargo-raddle",
-    ]);
+    cargo.args(["build", "--quiet", "--lib", "--bin", "cargo-raddle"]);
+    // With this binary among the targets, dependencies have the features they had for it, and none is
+    // built twice.
+    cargo.args(["--test", env!("CARGO_CRATE_NAME")]);
     cargo.args(builds.ends_with("release").then_some("--release"));
     cargo.arg("--target-dir").arg(builds.parent().unwrap());
     succeed(cargo.current_dir(workspace()));

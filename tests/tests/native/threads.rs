@@ -237,7 +237,7 @@ fn cpp_has_its_threads_and_locks() {
     run(&program, &["uncaught"], &[])
         .exits(1)
         .says("main.1 crashed at tests/native/cpp.cpp:")
-        .says("an exception that nobody caught: std::runtime_error: thrown\n");
+        .says("an uncaught exception: std::runtime_error: thrown\n");
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::sync::Mutex as Notes;
 
 use raddle::thread;
 
-use crate::all;
-use crate::aside::{Aside, Folder, set_aside};
-use crate::own_sync::{Arc, Mutex, MutexGuard};
+use super::all;
+use super::aside::{Aside, Folder, set_aside};
+use super::own_sync::{Arc, Mutex, MutexGuard};
 
 /// A folder with one name in it. Every method is one step, as it is for the system.
 #[derive(Default)]

@@ -4,9 +4,9 @@ use std::sync::Mutex as Notes;
 
 use raddle::thread;
 
-use crate::all;
-use crate::listeners::Listeners;
-use crate::own_sync::{Arc, Mutex};
+use super::all;
+use super::listeners::Listeners;
+use super::own_sync::{Arc, Mutex};
 
 /// A process, as the system sees it.
 #[derive(Default)]

@@ -7,8 +7,8 @@ use std::sync::Mutex as Notes;
 use raddle::sync::Mutex;
 use raddle::thread;
 
-use crate::own_sync::Arc;
-use crate::{all, monitor, port, semaphore};
+use super::own_sync::Arc;
+use super::{all, monitor, port, semaphore};
 
 /// What a program may end with.
 fn outcomes<T: Ord + Send>(body: impl Fn() -> T + Send + Sync) -> BTreeSet<T> {

@@ -5,8 +5,8 @@ use std::sync::Mutex as Notes;
 use raddle::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use raddle::thread;
 
-use crate::all;
-use crate::parallel::run_in_parallel;
+use super::all;
+use super::parallel::run_in_parallel;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Message {

@@ -7,11 +7,11 @@ use std::time::Duration;
 use raddle::cell::UnsafeCell;
 use raddle::{hint, thread};
 
-use crate::all;
-use crate::own_sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
-use crate::own_sync::{Arc, Mutex};
-use crate::suspend_thread::Suspensions;
-use crate::watch_list::WatchList;
+use super::all;
+use super::own_sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
+use super::own_sync::{Arc, Mutex};
+use super::suspend_thread::Suspensions;
+use super::watch_list::WatchList;
 
 /// A thread that runs a check: its progress, and true if a signal is pending.
 struct Owner {

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use raddle::{Checker, Strategy, thread};
 
-use crate::all;
-use crate::own_sync::{Arc, Mutex, mpsc};
-use crate::pool::{EndReason, Load, WorkPool};
+use super::all;
+use super::own_sync::{Arc, Mutex, mpsc};
+use super::pool::{EndReason, Load, WorkPool};
 
 /// A tree in which every node is an execution: the children of each.
 type Tree = &'static [&'static [usize]];

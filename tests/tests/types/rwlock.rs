@@ -297,7 +297,7 @@ fn what_is_locked_outside_is_not_shared_with_a_check() {
                 "{message}"
             );
             assert!(
-                message.contains("is held by somebody outside this execution"),
+                message.contains("is held outside this execution"),
                 "{message}"
             );
         }

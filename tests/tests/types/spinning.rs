@@ -4,18 +4,14 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use fastrand::Rng;
 use raddle::sync::atomic::{
     AtomicBool, AtomicU32,
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 use raddle::sync::{Arc, Condvar, Mutex, RwLock, Semaphore, mpsc};
-use raddle::{Checker, FailureKind, Strategy, hint, thread};
-use raddle_tests::compare::{
-    Behaviour, ShownOnPanic, assert_same, behaviour, enumerate, search, setting,
-};
+use raddle::{Checker, Strategy, hint, thread};
+use raddle_tests::compare::{Behaviour, behaviour};
 use raddle_tests::programs::run_threads;
-use raddle_tests::random_program::Program;
 
 fn explored<T: Ord + Debug + Send>(program: impl Fn() -> T + Send + Sync) -> Behaviour<T> {
     let seen = behaviour(&Checker::new(), program);
@@ -471,29 +467,4 @@ fn how_often_threads_pause_makes_no_difference_to_the_classes() {
         // Three ways to see the flags, two orders of taking the lock.
         assert_eq!(report.classes(), 6, "{one} {other}");
     }
-}
-
-#[test]
-fn random_programs_with_loops_have_the_same_classes_as_all_their_schedules() {
-    let programs = setting("RADDLE_TEST_PROGRAMS", 100);
-    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 5));
-    let (mut compared, mut total, mut livelocks) = (0, 0, 0);
-    while compared < programs {
-        let program = Program::random(&mut rng).with_loops(&mut rng);
-        let _shown = ShownOnPanic(&program);
-        let all = program.checker(Strategy::EnumeratePrivateFirst);
-        let Some(expected) = enumerate(all.max_executions(4_000), || program.run()) else {
-            continue;
-        };
-        let exhaustive = program.checker(Strategy::Exhaustive);
-        let (found, report) = search(exhaustive, || program.run());
-        assert_same(&expected, &found);
-        let is_livelock = |kind| kind == FailureKind::Livelock;
-        let mut kinds = report.failures.iter().map(|failure| failure.kind);
-        livelocks += u32::from(kinds.any(is_livelock));
-        compared += 1;
-        total += found.len();
-    }
-    println!("{compared} programs, {livelocks} with livelocks, {total} classes");
-    assert!(livelocks > 0);
 }

@@ -471,11 +471,8 @@ impl<'a> Worker<'a, '_> {
             return None;
         }
         self.context.with_execution(|execution, executions| {
-            let is_lock = |object: &&Object| matches!(object, Object::Mutex(_) | Object::RwLock(_));
             let due = executions <= LOOKED_AT || executions % LOOK_EVERY == 0;
-            let locks = || execution.objects.iter().filter(is_lock);
-            let reads = || locks().any(|object| matches!(object, Object::RwLock(_)));
-            let worth = due && (locks().count() > 1 || reads());
+            let worth = due && lock_order::is_possible(execution);
             worth.then(|| lock_order::find(execution)).flatten()
         })
     }

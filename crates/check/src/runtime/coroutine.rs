@@ -39,10 +39,6 @@ pub(super) struct Slot {
     pub(super) unwinding: bool,
     /// True when it is suspended and counted in [`Context::unwinding`].
     pub(super) counted: bool,
-    /// Number of spurious wake-ups.
-    pub(super) spurious_wakeups: u32,
-    /// Number of spurious failures of weak compare-exchanges.
-    pub(super) spurious_failures: u32,
     /// The object on which it parks.
     pub(super) parker: Identity,
     pub(super) clock: Clock,
@@ -106,8 +102,6 @@ impl Context {
             name,
             unwinding: false,
             counted: false,
-            spurious_wakeups: 0,
-            spurious_failures: 0,
             parker: Identity::new(),
             clock,
             after_stop: AfterStop::default(),

@@ -10,13 +10,13 @@ pub mod alloc;
 mod cells;
 mod clock;
 mod coroutine;
+mod environment;
 pub(crate) mod fatal;
 mod home;
 pub(crate) mod identity;
 mod image;
 pub(crate) mod interrupts;
 mod locals;
-mod modelled;
 pub mod native;
 mod overflow;
 mod panics;
@@ -56,7 +56,6 @@ pub use abandon::Abandoned;
 pub(crate) use coroutine::run_execution;
 pub use identity::Identity;
 pub use locals::{FoundLocal, LocalId};
-pub(crate) use modelled::Modelled;
 pub(crate) use overflow::install as install_overflow_handler;
 pub(crate) use panics::install_hook;
 pub(crate) use progress::Progress;
@@ -93,7 +92,6 @@ pub struct Context {
     /// Stacks to reuse.
     stacks: RefCell<stacks::Stacks>,
     stack_size: usize,
-    modelled: Modelled,
     /// The beginning of virtual time.
     epoch: Instant,
     /// The thread whose coroutine is running.
@@ -131,7 +129,6 @@ impl Context {
         exploration: Exploration,
         program: &'static dyn Program,
         stack_size: usize,
-        modelled: Modelled,
         fatal: Arc<dyn FatalReporter>,
     ) -> Self {
         Context {
@@ -144,7 +141,6 @@ impl Context {
             homes: RefCell::default(),
             stacks: RefCell::default(),
             stack_size,
-            modelled,
             epoch: Instant::now(),
             thread: Cell::new(ThreadId::MAIN),
             step: Cell::new(Step::Stop),

@@ -219,12 +219,12 @@ impl Native<'_> {
         self.0.with_world(|world| world.events_of(thread))
     }
 
-    /// True when the event with this index of another thread happens before the next one of this
-    /// thread.
-    pub fn has_seen(self, other: ThreadId, index: u32) -> bool {
+    /// True when an action of another thread, which had `index` events then, happens before what this
+    /// thread does now.
+    pub fn happens_before(self, other: ThreadId, index: u32) -> bool {
         let thread = self.0.thread.get();
         self.0
-            .with_world(|world| world.has_seen(thread, other, index))
+            .with_world(|world| world.happens_before(thread, other, index))
     }
 
     /// Calls `use_it` with the world.
@@ -232,22 +232,23 @@ impl Native<'_> {
         self.0.with_world(use_it)
     }
 
-    /// Writes the thread's clock, from its events alone, to `clock`.
-    pub fn told(self, clock: &mut Vec<u32>) {
+    /// Sets a clock to `hb` of the thread, by its events alone.
+    pub fn hb(self, clock: &mut Vec<u32>) {
         let thread = self.0.thread.get();
-        self.0.with_world(|world| world.told(thread, clock));
+        self.0.with_world(|world| world.hb(thread, clock));
     }
 
-    /// Writes the clock that the thread releases by other means than an event to `clock`.
-    pub fn pass_on(self, clock: &mut Vec<u32>) {
+    /// Sets a clock to the one that an action of the thread releases if the action is no event.
+    pub fn release_clock(self, clock: &mut Vec<u32>) {
         let thread = self.0.thread.get();
-        self.0.with_world(|world| world.pass_on(thread, clock));
+        self.0
+            .with_world(|world| world.release_clock(thread, clock));
     }
 
-    /// Joins a released clock into the clock of the thread.
-    pub fn take_on(self, clock: &[u32]) {
+    /// Joins a released clock into `hb` of what the thread does from now on.
+    pub fn acquire(self, clock: &[u32]) {
         let thread = self.0.thread.get();
-        self.0.with_world(|world| world.take_on(thread, clock));
+        self.0.with_world(|world| world.acquire(thread, clock));
     }
 
     /// Names the thread in reports.

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use raddle_engine::coverage::Metrics;
 use raddle_engine::strategy::Reductions;
-use raddle_engine::{Exploration, Limits};
+use raddle_engine::{Exploration, Limits, Policy};
 
 use crate::program::{Library, Program};
+use crate::runtime::Context;
 use crate::runtime::fatal::FatalReporter;
-use crate::runtime::{Context, Modelled};
 use crate::settings::checkpoints::{Checkpoints, Every};
 use crate::settings::environment;
 use crate::settings::log::Log;
@@ -68,7 +68,7 @@ pub struct Checker {
     pub(crate) seed: u64,
     pub(crate) keep_going: bool,
     pub(crate) stack_size: usize,
-    pub(crate) modelled: Modelled,
+    pub(crate) policy: Policy,
     pub(crate) reductions: Reductions,
     pub(crate) preemptions: Option<u32>,
     pub(crate) verify_completeness: bool,
@@ -111,7 +111,7 @@ impl Checker {
             seed: 0,
             keep_going: false,
             stack_size: 256 * 1024,
-            modelled: Modelled::default(),
+            policy: Policy::default(),
             reductions: Reductions::default(),
             preemptions: None,
             verify_completeness: false,
@@ -208,14 +208,14 @@ impl Checker {
     /// `unpark` (they may by default, as in std): at most once for every thread of an execution, so
     /// that every search ends.
     pub fn spurious_wakeups(mut self, spurious_wakeups: bool) -> Self {
-        self.modelled.spurious_wakeups = spurious_wakeups;
+        self.policy.spurious_wakeups = spurious_wakeups;
         self
     }
 
     /// Whether the time of a wait with a timeout may run out (it may by default), at any point and
     /// however long it is.
     pub fn timeouts(mut self, timeouts: bool) -> Self {
-        self.modelled.timeouts = timeouts;
+        self.policy.timeouts = timeouts;
         self
     }
 
@@ -223,7 +223,7 @@ impl Checker {
     /// default, as in std): at most once for every thread of an execution, so that every search
     /// ends.
     pub fn weak_cas(mut self, weak_cas: bool) -> Self {
-        self.modelled.weak_cas = weak_cas;
+        self.policy.weak_cas = weak_cas;
         self
     }
 
@@ -494,6 +494,7 @@ impl Checker {
                 _ => MAX_EVENTS,
             }),
             memory: self.memory.model(),
+            policy: self.policy,
             reads_from: self.classes == Classes::ReadsFrom,
         }
     }
@@ -504,13 +505,7 @@ impl Checker {
         exploration: Exploration,
         fatal: Arc<dyn FatalReporter>,
     ) -> Context {
-        Context::new(
-            exploration,
-            self.program,
-            self.stack_size,
-            self.modelled,
-            fatal,
-        )
+        Context::new(exploration, self.program, self.stack_size, fatal)
     }
 
     /// Whether classes are left out that may not matter.

@@ -4,3 +4,4 @@ pub(crate) mod ids;
 pub(crate) mod reply;
 pub(crate) mod rng;
 pub(crate) mod subsets;
+pub(crate) mod words;

@@ -1,9 +1,10 @@
-//! What threads come after in ways that are no events.
+//! Happens-before edges that do not come from events.
 //!
-//! A grant says that from some point on a thread, and whoever hears of it, comes after what a clock
-//! counts. Long executions have very many, so those of a thread are kept in order, each with all that was
-//! granted to the thread before: only the last one that somebody has seen matters.
+//! A grant joins a clock into `hb` of all later actions of a thread, and of all actions that these happen
+//! before. Long executions have very many grants. So those of a thread are kept in order, each joined
+//! with all earlier ones of the thread: only the last one that happens before an action matters.
 
+use super::clock::{join, join_growing};
 use crate::base::ids::ThreadId;
 
 /// All grants of an execution.
@@ -13,9 +14,10 @@ pub(super) struct Grants {
     by_thread: Vec<Vec<Grant>>,
 }
 
-/// What a thread comes after that has had so many events, and has not had them when it was made.
+/// Happens-before edges that a thread has acquired.
 #[derive(Debug)]
 struct Grant {
+    /// Number of events that the thread had by then.
     index: u32,
     clock: Vec<u32>,
 }
@@ -25,7 +27,7 @@ impl Grants {
         self.by_thread.iter_mut().for_each(Vec::clear);
     }
 
-    /// What the clock counts comes before what a thread does from now on, which has had so many events.
+    /// Joins a clock into `hb` of what a thread does from now on; `index` is its number of events.
     pub(super) fn add(&mut self, to: ThreadId, index: u32, clock: &[u32]) {
         if self.by_thread.len() <= to.index() {
             self.by_thread.resize_with(to.index() + 1, Vec::new);
@@ -37,27 +39,30 @@ impl Grants {
             own.push(Grant { index, clock });
         }
         let last = own.last_mut().expect("there is one now");
-        if last.clock.len() < clock.len() {
-            last.clock.resize(clock.len(), 0);
-        }
-        join(&mut last.clock, clock);
+        join_growing(&mut last.clock, clock);
     }
 
-    /// Adds to a clock of a thread what it was granted, and what those were whom it has heard of.
+    /// Joins into `hb` of a thread the grants of the thread and those that happen before it, transitively.
     pub(super) fn add_to(&self, thread: ThreadId, clock: &mut [u32]) {
         let mut grows = true;
         while grows {
             grows = false;
             for to in 0..self.by_thread.len() {
-                if let Some(granted) = self.of(to, thread, clock) {
-                    grows |= join(clock, granted);
+                if let Some(granted) = self.of(to, thread, clock)
+                    && clock
+                        .iter()
+                        .zip(granted)
+                        .any(|(own, granted)| own < granted)
+                {
+                    join(clock, granted);
+                    grows = true;
                 }
             }
         }
     }
 
-    /// What was granted to a thread with this clock, and to those whom it has heard of.
-    pub(super) fn seen<'a>(
+    /// Returns the grants of a thread with this clock, and those that happen before it.
+    pub(super) fn known_to<'a>(
         &'a self,
         thread: ThreadId,
         clock: &'a [u32],
@@ -65,29 +70,20 @@ impl Grants {
         (0..self.by_thread.len()).filter_map(move |to| self.of(to, thread, clock))
     }
 
-    /// All that was granted to one thread, as far as another with this clock has heard of it.
+    /// Returns the joined grants of one thread that happen before the next action of another, which has this
+    /// clock.
     fn of(&self, to: usize, thread: ThreadId, clock: &[u32]) -> Option<&[u32]> {
         let grants = &self.by_thread[to];
         let last = match clock.get(to) {
             _ if to == thread.index() => grants.last()?,
-            Some(&seen) if seen > grants.first()?.index => {
-                let count = grants.partition_point(|grant| grant.index < seen);
+            Some(&events) if events > grants.first()?.index => {
+                let count = grants.partition_point(|grant| grant.index < events);
                 &grants[count - 1]
             }
             _ => return None,
         };
         Some(&last.clock)
     }
-}
-
-/// Adds what another clock counts; whether that was more.
-pub(super) fn join(clock: &mut [u32], other: &[u32]) -> bool {
-    let mut grows = false;
-    for (mine, &theirs) in clock.iter_mut().zip(other) {
-        grows |= *mine < theirs;
-        *mine = (*mine).max(theirs);
-    }
-    grows
 }
 
 #[cfg(test)]
@@ -97,7 +93,7 @@ mod tests {
 
     const THREADS: usize = 4;
 
-    /// Every grant by itself, in the order in which they were made.
+    /// Each grant by itself, in the order in which they were made.
     #[derive(Default)]
     struct List(Vec<(usize, u32, Vec<u32>)>);
 
@@ -112,30 +108,30 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seen_is_what_looking_at_each_grant_finds() {
+    fn joined_grants_are_those_that_a_list_of_grants_has() {
         let mut rng = Rng::new(7);
-        let mut heard = 0;
+        let mut effective = 0;
         for _ in 0..200 {
             let (mut grants, mut list) = (Grants::default(), List::default());
             let mut events = [0; THREADS];
-            let mut seen = [[0; THREADS]; THREADS];
+            let mut hb = [[0; THREADS]; THREADS];
             for _ in 0..60 {
                 let (one, other) = (rng.below(THREADS), rng.below(THREADS));
                 match rng.below(4) {
-                    // An event, of which another thread hears.
+                    // An event that synchronizes with another thread.
                     0 => {
                         events[one] += 1;
-                        seen[one][one] = events[one];
-                        let clock = seen[one];
-                        join(&mut seen[other], &clock);
+                        hb[one][one] = events[one];
+                        let clock = hb[one];
+                        join(&mut hb[other], &clock);
                     }
                     1 => {
                         events[one] += 1;
-                        seen[one][one] = events[one];
+                        hb[one][one] = events[one];
                     }
-                    // One passes on what it knows, another takes it on.
+                    // One thread releases, another acquires.
                     _ if one != other => {
-                        let mut clock = seen[one].to_vec();
+                        let mut clock = hb[one].to_vec();
                         clock[one] = events[one] + 1;
                         list.add_to(one, &mut clock);
                         list.0.push((other, events[other], clock.clone()));
@@ -143,15 +139,18 @@ mod tests {
                     }
                     _ => {}
                 }
-                for (thread, seen) in seen.iter().enumerate() {
-                    let (mut fast, mut slow) = (seen.to_vec(), seen.to_vec());
+                for (thread, hb) in hb.iter().enumerate() {
+                    let (mut fast, mut slow) = (hb.to_vec(), hb.to_vec());
                     grants.add_to(ThreadId::new(thread), &mut fast);
                     list.add_to(thread, &mut slow);
                     assert_eq!(fast, slow);
-                    heard += usize::from(slow != *seen);
+                    effective += usize::from(slow != *hb);
                 }
             }
         }
-        assert!(heard > 1_000, "grants made a difference {heard} times");
+        assert!(
+            effective > 1_000,
+            "grants made a difference {effective} times"
+        );
     }
 }

@@ -1,20 +1,22 @@
-//! Shared memory: which writes a read may take, and where a write stands among the others.
+//! Memory models: happens-before, coherence, `psc` and data races.
 //!
-//! The boundary where memory models differ. A model answers two questions: for a *running*
-//! execution, which writes the next read of a thread may take (under sequential consistency only
-//! the latest); and for a *graph* built by the exhaustive search, whether some run of the program
-//! has exactly these sources and this coherence order, and in which order to run it.
+//! For a running execution a model decides which writes the next read of a thread may take; under
+//! sequential consistency that is the coherence-latest write only. For a graph of the exhaustive search
+//! it decides whether reads-from and coherence are consistent. [`happens_before`] has a table of the
+//! rules.
 //!
-//! A program all of whose accesses are `SeqCst`, and that has no fences, behaves the same under
-//! both models. So the weak one is only asked once a program has done something weaker.
+//! A program without fences whose accesses are all `SeqCst` behaves the same under both models. So the
+//! rules of RC11 are only applied once a program has performed something weaker ([`is_weak`]).
 
-pub(crate) mod clock;
+pub mod clock;
 mod coherence;
 mod grants;
-pub(crate) mod order;
+pub mod happens_before;
 pub(crate) mod psc;
 pub mod races;
 pub(crate) mod views;
+
+pub(crate) use happens_before::Strength;
 
 use std::sync::atomic::Ordering;
 
@@ -30,40 +32,7 @@ pub enum Model {
     Rc11,
 }
 
-/// What an access or a fence does besides reading and writing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Strength(u8);
-
-impl Strength {
-    pub(crate) const RELAXED: Strength = Strength(0);
-    const ACQUIRES: u8 = 1;
-    const RELEASES: u8 = 2;
-    const SEQ_CST: u8 = 4;
-
-    pub(crate) fn of(ordering: Ordering) -> Self {
-        Strength(match ordering {
-            Ordering::Acquire => Self::ACQUIRES,
-            Ordering::Release => Self::RELEASES,
-            Ordering::AcqRel => Self::ACQUIRES | Self::RELEASES,
-            Ordering::SeqCst => Self::ACQUIRES | Self::RELEASES | Self::SEQ_CST,
-            _ => 0,
-        })
-    }
-
-    pub(crate) fn acquires(self) -> bool {
-        self.0 & Self::ACQUIRES != 0
-    }
-
-    pub(crate) fn releases(self) -> bool {
-        self.0 & Self::RELEASES != 0
-    }
-
-    pub(crate) fn is_seq_cst(self) -> bool {
-        self.0 & Self::SEQ_CST != 0
-    }
-}
-
-/// Whether a program that does this may behave in ways that no single order of its events explains.
+/// True when a program that performs this may have executions that are not sequentially consistent.
 pub(crate) fn is_weak(operation: &Operation) -> bool {
     match *operation {
         Operation::Load { ordering, .. } | Operation::Store { ordering, .. } => {

@@ -1,4 +1,4 @@
-//! The part of RC11 that speaks of `SeqCst`: the relation `psc` has no cycle.
+//! The axiom of RC11 on `SeqCst`: the relation `psc` is acyclic.
 //!
 //! With `scb = sb ∪ sb≠loc ; hb ; sb≠loc ∪ hb|loc ∪ mo ∪ rb`, where `≠loc` means that the two
 //! events do not access the same location,
@@ -8,28 +8,28 @@
 //!     ∪ [F.sc] ; (hb ∪ hb ; eco ; hb) ; [F.sc]
 //! ```
 //!
-//! (Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI 2017.) Everything else in the model follows from
-//! happens-before clocks alone and is decided where a read takes its source and a write its place.
+//! (Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI 2017.) All other axioms follow from happens-before and
+//! coherence, and hold when a read takes its source and a write its place.
 
 use std::ops::Range;
 
-/// What one event is to memory. An update may be one such event or two neighbouring ones.
+/// An event as `psc` depends on it. An update may be one such event or two neighbouring ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Touch {
-    /// What it accesses.
+    /// The location that it accesses.
     pub(crate) location: Option<u32>,
-    /// Where in coherence order the write is that it takes its value from; 0 is the initial value.
+    /// For a read, the place of its source in coherence order; 0 is the initial value.
     pub(crate) read: Option<u32>,
-    /// Where in coherence order it stands itself, counted from 1.
+    /// For a write, its own place in coherence order, counted from 1.
     pub(crate) written: Option<u32>,
-    /// Whether it is `SeqCst`.
+    /// True when it is `SeqCst`.
     pub(crate) seq_cst: bool,
-    /// Whether it is a fence.
+    /// True for a fence.
     pub(crate) fence: bool,
 }
 
 impl Touch {
-    /// Whether it comes before the other by `mo` or `rb`.
+    /// True when it precedes the other in `mo` or `rb`.
     fn is_overwritten_by(&self, later: &Touch) -> bool {
         self.shares_location(later)
             && match (self.read.or(self.written), later.written) {
@@ -49,21 +49,21 @@ impl Touch {
     }
 }
 
-/// The events of an execution as this check sees them; kept from one check to the next.
+/// The events of an execution, and the edges of `psc`; its memory is reused from one check to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Psc {
     /// Thread after thread, in program order.
     events: Vec<Touch>,
-    /// By thread: where its events are.
+    /// By thread, the range of its events.
     threads: Vec<Range<usize>>,
-    /// The `SeqCst` events: thread and position in it.
-    strong: Vec<(u32, u32)>,
-    /// By strong event: to which strong events it leads.
+    /// The `SeqCst` events.
+    strong: Vec<Place>,
+    /// By `SeqCst` event, its successors in `psc`.
     edges: Vec<Vec<u32>>,
     locations: u32,
 }
 
-/// Where an event is: thread, and position in it.
+/// An event: thread, and position in it.
 type Place = (u32, u32);
 
 impl Psc {
@@ -75,7 +75,7 @@ impl Psc {
         self.locations = 0;
     }
 
-    /// The events that follow belong to the next thread.
+    /// Begins the next thread.
     pub(crate) fn begin_thread(&mut self) {
         self.threads.push(self.events.len()..self.events.len());
     }
@@ -102,7 +102,7 @@ impl Psc {
         self.threads[thread as usize].len() as u32
     }
 
-    /// Whether there is no cycle; `hb` gives an event's clock, which includes the event.
+    /// True when `psc` is acyclic; `hb` returns an event's clock, which includes the event.
     pub(crate) fn holds<'c>(&mut self, hb: impl Fn(u32, u32) -> &'c [u32]) -> bool {
         let threads = self.strong.iter().map(|&(thread, _)| thread);
         let first = threads.clone().next();
@@ -131,7 +131,7 @@ impl Psc {
         holds
     }
 
-    /// Whether `psc` leads from the one strong event to the other.
+    /// True when `psc` has an edge from the one `SeqCst` event to the other.
     fn leads(
         &self,
         a: Place,
@@ -165,9 +165,8 @@ impl Psc {
         }
     }
 
-    /// By location: the first place in coherence order of anything that comes after the fence. Doubled,
-    /// and one more if it was only read there: what a write at a place comes before includes reading
-    /// it, what a read there comes before does not.
+    /// By location, the first place in coherence order that is accessed after the fence. Places are
+    /// doubled, plus one for a read: a write at a place precedes the reads of it, a read there does not.
     fn first_places_after(&self, fence: Place, before: &impl Fn(Place, Place) -> bool) -> Vec<u32> {
         let mut first = vec![u32::MAX; self.locations as usize];
         for thread in 0..self.threads.len() as u32 {
@@ -201,7 +200,7 @@ impl Psc {
             }
     }
 
-    /// The next event of the thread that accesses something else, or nothing.
+    /// The next event of the thread that does not access the same location.
     fn next_elsewhere(&self, (thread, index): Place) -> Option<Place> {
         let own = self.touch((thread, index));
         (index + 1..self.len(thread))
@@ -209,7 +208,7 @@ impl Psc {
             .find(|&next| !own.shares_location(self.touch(next)))
     }
 
-    /// The last event of the thread that accesses something else, or nothing.
+    /// The last earlier event of the thread that does not access the same location.
     fn last_elsewhere(&self, (thread, index): Place) -> Option<Place> {
         let own = self.touch((thread, index));
         (0..index)

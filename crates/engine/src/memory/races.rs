@@ -1,21 +1,22 @@
-//! Accesses of cells that nothing orders.
+//! Data races: accesses of a cell that happens-before does not order.
 //!
-//! An access of a cell is no event: it lies between two events of its thread, and is known by how many
-//! events the thread had by then. Another thread's access comes after it if that thread has seen the
-//! next one. For each cell the last write is kept, and of the reads since then those that are not known
-//! to come before another (FastTrack, Flanagan and Freund, PLDI 2009).
+//! An access of a cell is no event: it lies between two events of its thread, and has the number of events
+//! that the thread had by then. It happens before an action of another thread if the thread's next event
+//! does. For each cell the last write is kept, and of the reads since then those that do not happen before
+//! another (FastTrack, Flanagan and Freund, PLDI 2009).
 //!
-//! Who has a cell, a lock or an atomic alone can have come by it in ways that nobody sees here, such as
-//! the counts of an `Arc`. So having it alone is taken as proof that all its uses came before:
+//! Exclusive access to a cell, a lock or an atomic may have been synchronized by accesses that are not
+//! modelled, such as the counts of an `Arc`. So it counts as proof that all earlier uses happen before:
 //! `Grants`.
 
 pub use crate::model::access::{Access, Conflict};
 
-use super::grants::{Grants, join};
-use super::views::Views;
+use super::clock::join;
+use super::grants::Grants;
+use super::happens_before::{EveryEvent, HappensBefore};
 use crate::base::ids::{CellId, EventId, ThreadId};
 
-/// What is known of the cells of an execution.
+/// The cells of an execution, and their accesses.
 #[derive(Debug, Default)]
 pub(crate) struct Races {
     cells: Vec<Cell>,
@@ -26,16 +27,18 @@ pub(crate) struct Races {
 #[derive(Debug, Default)]
 struct Cell {
     written: Option<Access>,
-    /// Since then; one for each thread at most.
+    /// Reads since the last write; at most one for each thread.
     reads: Vec<Access>,
-    /// Begun and not over.
+    /// Accesses that have begun and have not ended.
     ongoing: Vec<Access>,
 }
 
-/// Something that a thread did: its last event by then, and how many events it counts as.
+/// An earlier use of a cell, a location or an object by another thread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unseen {
+pub(crate) struct EarlierUse {
+    /// Last event of the thread by then, or the event that is the use.
     pub(crate) last: EventId,
+    /// Entry of the thread in a clock that includes the use.
     pub(crate) events: u32,
 }
 
@@ -58,7 +61,7 @@ impl Races {
         CellId::new(self.live - 1)
     }
 
-    /// A new cell with the same past as another, which it was a part of.
+    /// Adds a cell with the accesses of another, which it was a part of.
     pub(crate) fn split(&mut self, cell: CellId) -> CellId {
         let new = self.add_cell();
         let (before, from_new) = self.cells.split_at_mut(new.index());
@@ -68,22 +71,20 @@ impl Races {
         new
     }
 
-    /// Takes note of a write that is known to come after all that was done to the cell.
+    /// Records a write that all earlier accesses happen before.
     pub(crate) fn write(&mut self, cell: CellId, now: Access) {
         let cell = &mut self.cells[cell.index()];
         cell.written = Some(now);
         cell.reads.clear();
     }
 
-    /// Takes note of an access; gives an earlier one that nothing orders before it.
+    /// Records an access; returns an earlier one that races with it.
     #[inline]
-    pub(crate) fn access(&mut self, cell: CellId, now: Access, seen: &[u32]) -> Option<Access> {
+    pub(crate) fn access(&mut self, cell: CellId, now: Access, hb: &[u32]) -> Option<Access> {
         let Races { cells, grants, .. } = self;
         let cell = &mut cells[cell.index()];
         let is_unordered = |first: &Access| {
-            first.thread != now.thread
-                && !first.is_before(seen)
-                && !granted(grants, first, seen, now)
+            first.thread != now.thread && !first.is_before(hb) && !granted(grants, first, hb, now)
         };
         let mut found = cell.written.filter(is_unordered);
         if now.writes {
@@ -95,7 +96,7 @@ impl Races {
             return found;
         }
         let replaced = match &mut cell.reads[..] {
-            [only] if only.thread == now.thread || only.is_before(seen) => Some(only),
+            [only] if only.thread == now.thread || only.is_before(hb) => Some(only),
             several => several.iter_mut().find(|read| read.thread == now.thread),
         };
         match replaced {
@@ -105,7 +106,7 @@ impl Races {
         found
     }
 
-    /// A new cell that was accessed before anybody told of it; all of that was in order.
+    /// Adds a cell that was accessed before it was modelled, without a race.
     pub(crate) fn adopt(&mut self, written: Option<Access>, read: Option<Access>) -> CellId {
         let new = self.add_cell();
         let cell = &mut self.cells[new.index()];
@@ -114,35 +115,35 @@ impl Races {
         new
     }
 
-    /// Gives an access of the cell that nothing orders before this one, which is not taken note of.
-    pub(crate) fn unordered(&self, cell: CellId, now: Access, seen: &[u32]) -> Option<Access> {
+    /// Returns an access of the cell that races with this one, which is not recorded.
+    pub(crate) fn unordered(&self, cell: CellId, now: Access, hb: &[u32]) -> Option<Access> {
         let cell = &self.cells[cell.index()];
         let reads = if now.writes { &cell.reads[..] } else { &[] };
         let mut earlier = cell.written.iter().chain(reads);
         let found = earlier.find(|first| {
             first.thread != now.thread
-                && !first.is_before(seen)
-                && !granted(&self.grants, first, seen, now)
+                && !first.is_before(hb)
+                && !granted(&self.grants, first, hb, now)
         });
         found.copied()
     }
 
-    /// Whether a grant orders an access before this one.
-    pub(crate) fn is_granted(&self, first: &Access, now: Access, seen: &[u32]) -> bool {
-        granted(&self.grants, first, seen, now)
+    /// True when an access happens before this one because of a grant.
+    pub(crate) fn is_granted(&self, first: &Access, now: Access, hb: &[u32]) -> bool {
+        granted(&self.grants, first, hb, now)
     }
 
-    /// Adds to a clock of a thread what it was granted.
+    /// Joins the grants of a thread into its clock.
     pub(crate) fn add_granted(&self, thread: ThreadId, clock: &mut [u32]) {
         self.grants.add_to(thread, clock);
     }
 
-    /// What the clock counts comes before what a thread does from now on.
+    /// Joins a clock into `hb` of what a thread does from now on; `index` is its number of events.
     pub(crate) fn grant_clock(&mut self, to: ThreadId, index: u32, clock: &[u32]) {
         self.grants.add(to, index, clock);
     }
 
-    /// An access that lasts has begun; gives one that is not over and should be.
+    /// Records the begin of an access that lasts; returns a conflicting one that has not ended.
     pub(crate) fn begin(&mut self, cell: CellId, now: Access) -> Option<Access> {
         let ongoing = &mut self.cells[cell.index()].ongoing;
         let conflicts = |first: &&Access| first.writes || now.writes;
@@ -151,38 +152,42 @@ impl Races {
         found
     }
 
-    /// The last access that the thread has begun is over; gives it.
+    /// Ends the last access that the thread has begun, and returns it.
     pub(crate) fn end(&mut self, cell: CellId, thread: ThreadId) -> Option<Access> {
         let ongoing = &mut self.cells[cell.index()].ongoing;
         let last = ongoing.iter().rposition(|one| one.thread == thread)?;
         Some(ongoing.remove(last))
     }
 
-    /// What a thread with this clock has not seen of what was done to the cell.
-    pub(crate) fn unseen(&self, cell: CellId, now: Access, seen: &[u32]) -> Vec<Unseen> {
+    /// Returns the accesses of the cell that do not happen before this one, by a thread with this clock.
+    pub(crate) fn unordered_uses(&self, cell: CellId, now: Access, hb: &[u32]) -> Vec<EarlierUse> {
         let past = &self.cells[cell.index()];
         let uses = past.written.iter().chain(&past.reads);
-        let unseen = uses.filter(|one| one.thread != now.thread && !one.is_before(seen));
-        let unseen = unseen.map(|one| Unseen {
-            // Nobody does anything before its first event.
+        let unordered = uses.filter(|one| one.thread != now.thread && !one.is_before(hb));
+        let unordered = unordered.map(|one| EarlierUse {
+            // A thread accesses nothing before its first event.
             last: EventId {
                 thread: one.thread,
                 index: one.index.saturating_sub(1),
             },
             events: one.index + 1,
         });
-        unseen.collect()
+        unordered.collect()
     }
 
-    /// Whatever a thread may not have seen of this, and of what came before, comes before what it does
-    /// from now on.
-    pub(crate) fn grant(&mut self, now: Access, unseen: &[Unseen], views: &Views) {
+    /// Makes these uses, and all that happens before them, happen before what a thread does from now on.
+    pub(crate) fn grant(
+        &mut self,
+        now: Access,
+        uses: &[EarlierUse],
+        order: &HappensBefore<EveryEvent>,
+    ) {
         let mut clock = Vec::new();
-        for &Unseen { last, events } in unseen {
-            let known = views.clock(last);
+        for &EarlierUse { last, events } in uses {
+            let known = order.clock(last);
             clock.resize(known.len(), 0);
             join(&mut clock, known);
-            for granted in self.grants.seen(last.thread, known) {
+            for granted in self.grants.known_to(last.thread, known) {
                 join(&mut clock, granted);
             }
             let own = &mut clock[last.thread.index()];
@@ -193,7 +198,7 @@ impl Races {
 }
 
 #[cold]
-fn granted(grants: &Grants, first: &Access, seen: &[u32], now: Access) -> bool {
-    let mut granted = grants.seen(now.thread, seen);
+fn granted(grants: &Grants, first: &Access, hb: &[u32], now: Access) -> bool {
+    let mut granted = grants.known_to(now.thread, hb);
     granted.any(|clock| first.is_before(clock))
 }

@@ -9,6 +9,7 @@ use super::{Machine, Object, Request};
 use crate::base::ids::{EventId, ThreadId};
 use crate::base::reply::Reply;
 use crate::base::subsets::{number_of, subset, subsets};
+use crate::base::words::{Problem, Reader, Words, never};
 
 /// The barrier's state.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,6 +38,8 @@ struct Member {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {}
 
+never! { Call }
+
 impl Request for Call {
     fn label(self) -> &'static str {
         match self {}
@@ -45,6 +48,14 @@ impl Request for Call {
 
 impl Machine for Barrier {
     type Call = Call;
+
+    fn write_initial(&self, out: &mut String) {
+        self.size().write(out);
+    }
+
+    fn read_initial(words: &mut Reader<'_>) -> Result<Self, Problem> {
+        Ok(Barrier::new(words.read()?))
+    }
 
     fn open(&self, call: Call, _by: ThreadId) -> bool {
         match call {}

@@ -12,6 +12,7 @@ use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::Reply;
+use crate::base::words::{Problem, Reader, Words, tables};
 
 /// The channel's state.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,8 +62,8 @@ pub enum Answer {
     Message(u32),
     /// The message with this number is offered; wait for its delivery.
     Offered(u32),
-    /// Nobody is there; wait, or do not.
-    Nobody,
+    /// The other side is not ready; wait, or do not.
+    NotReady,
     /// The other side is gone.
     Disconnected,
 }
@@ -72,7 +73,7 @@ impl Answer {
         Reply::value(match self {
             Answer::Message(number) => u64::from(number),
             Answer::Offered(number) => 1 << 32 | u64::from(number),
-            Answer::Nobody => 2 << 32,
+            Answer::NotReady => 2 << 32,
             Answer::Disconnected => 3 << 32,
         })
     }
@@ -83,9 +84,23 @@ impl Answer {
         match value >> 32 {
             0 => Answer::Message(value as u32),
             1 => Answer::Offered(value as u32),
-            2 => Answer::Nobody,
+            2 => Answer::NotReady,
             _ => Answer::Disconnected,
         }
+    }
+}
+
+tables! {
+    Call {
+        "send" => Send,
+        "delivered" => Delivered(number),
+        "try-send" => TrySend,
+        "receive" => Receive,
+        "accept" => Accept { timeout },
+        "try-receive" => TryReceive,
+        "clone" => Clone,
+        "hang-up" => HangUp,
+        "leave" => Leave,
     }
 }
 
@@ -113,17 +128,21 @@ impl Request for Call {
         match (self, Answer::of(reply)) {
             (_, Answer::Disconnected) if answers => Some("disconnected"),
             (_, Answer::Offered(_)) if answers => Some("waits"),
-            (Call::Receive, Answer::Nobody) => Some("waits"),
-            (Call::TrySend, Answer::Nobody) => Some("full"),
-            (Call::TryReceive, Answer::Nobody) => Some("empty"),
-            (Call::Accept { .. }, Answer::Nobody) => Some("timed out"),
+            (Call::Receive, Answer::NotReady) => Some("waits"),
+            (Call::TrySend, Answer::NotReady) => Some("full"),
+            (Call::TryReceive, Answer::NotReady) => Some("empty"),
+            (Call::Accept { .. }, Answer::NotReady) => Some("timed out"),
             _ => None,
         }
     }
 
     fn changed_nothing(self, reply: Reply) -> bool {
         let tries = matches!(self, Call::TrySend | Call::TryReceive);
-        tries && matches!(Answer::of(reply), Answer::Nobody | Answer::Disconnected)
+        tries && matches!(Answer::of(reply), Answer::NotReady | Answer::Disconnected)
+    }
+
+    fn polls(self) -> bool {
+        matches!(self, Call::TrySend | Call::TryReceive)
     }
 }
 
@@ -139,10 +158,6 @@ impl Channel {
             accepts: false,
             handed: None,
         }
-    }
-
-    pub(crate) fn bound(&self) -> usize {
-        self.bound
     }
 
     fn has_room(&self) -> bool {
@@ -169,7 +184,7 @@ impl Channel {
             return Answer::Message(number);
         }
         if tries && !self.has_room() {
-            return Answer::Nobody;
+            return Answer::NotReady;
         }
         let number = self.next_number();
         self.messages.push_back(number);
@@ -184,13 +199,21 @@ impl Channel {
         match self.messages.pop_front() {
             Some(number) => Answer::Message(number),
             None if self.senders == 0 => Answer::Disconnected,
-            None => Answer::Nobody,
+            None => Answer::NotReady,
         }
     }
 }
 
 impl Machine for Channel {
     type Call = Call;
+
+    fn write_initial(&self, out: &mut String) {
+        self.bound.write(out);
+    }
+
+    fn read_initial(words: &mut Reader<'_>) -> Result<Self, Problem> {
+        Ok(Channel::new(words.read()?))
+    }
 
     fn open(&self, call: Call, _by: ThreadId) -> bool {
         match call {
@@ -217,7 +240,7 @@ impl Machine for Channel {
             }
             Call::Receive => {
                 let answer = self.receive();
-                self.accepts = answer == Answer::Nobody;
+                self.accepts = answer == Answer::NotReady;
                 answer
             }
             Call::Accept { .. } => {
@@ -276,9 +299,9 @@ impl Machine for Channel {
             (_, Answer::Message(number)) => {
                 Synchronization::acquire(sent(number)).and_release(received(number))
             }
-            (Call::Receive, Answer::Nobody) => Synchronization::release(awaited),
+            (Call::Receive, Answer::NotReady) => Synchronization::release(awaited),
             (_, Answer::Disconnected) => Synchronization::acquire(senders_gone),
-            (_, Answer::Nobody | Answer::Offered(_)) => Synchronization::NONE,
+            (_, Answer::NotReady | Answer::Offered(_)) => Synchronization::NONE,
         }
     }
 }

@@ -14,6 +14,7 @@ use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::Reply;
+use crate::base::words::{Problem, Reader, tables};
 
 /// The condition variable's state: who waits, in the order they came. Those who were notified stay
 /// until they wait again, unless their time may run out: whether they have woken up by then is
@@ -52,6 +53,15 @@ pub enum Call {
     NotifyOne,
     /// Notify all waiters.
     NotifyAll,
+}
+
+tables! {
+    Call {
+        "wait" => Wait { spurious, looked },
+        "wake" => Wake { timeout },
+        "notify-one" => NotifyOne,
+        "notify-all" => NotifyAll,
+    }
 }
 
 impl Request for Call {
@@ -96,6 +106,10 @@ impl Condvar {
 
 impl Machine for Condvar {
     type Call = Call;
+
+    fn read_initial(_words: &mut Reader<'_>) -> Result<Self, Problem> {
+        Ok(Condvar::default())
+    }
 
     fn open(&self, call: Call, by: ThreadId) -> bool {
         match call {

@@ -11,6 +11,7 @@ use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::{ObjectId, ThreadId};
 use crate::base::reply::Reply;
+use crate::base::words::{Problem, Reader, tables};
 
 /// How many things have happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -40,6 +41,19 @@ pub enum Call {
     Count,
 }
 
+tables! {
+    Call {
+        "clone" => Clone,
+        "downgrade" => Downgrade,
+        "drop" => Drop,
+        "drop-weak" => DropWeak,
+        "upgrade" => Upgrade,
+        "try-unwrap" => TryUnwrap,
+        "is-unique" => IsUnique,
+        "count" => Count,
+    }
+}
+
 impl Request for Call {
     fn label(self) -> &'static str {
         match self {
@@ -59,6 +73,10 @@ impl Request for Call {
     }
 
     fn changed_nothing(self, _reply: Reply) -> bool {
+        matches!(self, Call::IsUnique | Call::Count)
+    }
+
+    fn polls(self) -> bool {
         matches!(self, Call::IsUnique | Call::Count)
     }
 }
@@ -81,6 +99,11 @@ impl Counted {
 
 impl Machine for Counted {
     type Call = Call;
+
+    fn read_initial(_words: &mut Reader<'_>) -> Result<Self, Problem> {
+        // The associated object is used in diagnostics only, which ask the running world.
+        Ok(Counted::default())
+    }
 
     fn open(&self, _call: Call, _by: ThreadId) -> bool {
         true

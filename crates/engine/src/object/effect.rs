@@ -1,12 +1,11 @@
-//! What calls do to locks, whatever kind of lock it is.
+//! Effects of calls on locks, whatever the kind of lock.
 //!
-//! A lock is a `Mutex`, an `RwLock`, or a monitor from the inside. Waiting on a condition variable is
-//! what the front end makes of it: an unlock, and later a lock at the place of the wait. A thread that
-//! goes into a monitor again after waiting takes it again; that it waited until then is not put down to
-//! the lock. Semaphores have no holder and channels hold nothing.
+//! A lock is a `Mutex`, an `RwLock`, or a monitor from the inside; each declares its effects in its
+//! own file. A wait on a condition variable is an unlock, and later a lock at the place of the wait.
+//! A thread that re-enters a monitor after a wait takes it again; the wait is not counted as a wait
+//! for the lock. Semaphores have no holder and channels hold nothing.
 
-use super::{Call, monitor, mutex, rwlock};
-use crate::base::reply::{Grant, Reply};
+use super::Call;
 
 /// How a lock is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -41,38 +40,15 @@ pub enum Effect {
 }
 
 impl Call {
-    /// What the call does to its lock, if it is one and the call succeeds.
-    pub(crate) fn intended_lock_effect(self) -> Option<Effect> {
-        let take = |mode, waits| Effect::Take { mode, waits };
-        let effect = match self {
-            Call::Mutex(mutex::Call::Lock) => take(Mode::Write, true),
-            Call::Mutex(mutex::Call::TryLock) => take(Mode::Write, false),
-            Call::Mutex(mutex::Call::Unlock { .. }) => Effect::Release,
-            Call::RwLock(rwlock::Call::Read) => take(Mode::Read, true),
-            Call::RwLock(rwlock::Call::TryRead) => take(Mode::Read, false),
-            Call::RwLock(rwlock::Call::Write) => take(Mode::Write, true),
-            Call::RwLock(rwlock::Call::TryWrite) => take(Mode::Write, false),
-            Call::RwLock(rwlock::Call::ReadUnlock | rwlock::Call::WriteUnlock { .. }) => {
-                Effect::Release
-            }
-            Call::RwLock(rwlock::Call::Downgrade) => Effect::Downgrade,
-            Call::Monitor(monitor::Call::Enter) => take(Mode::Write, true),
-            Call::Monitor(monitor::Call::Resume) => take(Mode::Write, false),
-            Call::Monitor(monitor::Call::Exit | monitor::Call::Wait(_)) => Effect::Release,
-            _ => return None,
-        };
-        Some(effect)
-    }
-
-    /// What the call, which had this reply, did to its lock, if it is one.
-    #[inline]
-    pub(crate) fn lock_effect(self, reply: Reply) -> Option<Effect> {
-        if let Call::Monitor(monitor::Call::Signal(_)) = self {
-            // Who makes way goes out.
-            return reply.to_answer().then_some(Effect::Release);
-        }
-        let effect = self.intended_lock_effect()?;
-        let is_refused = matches!(self.grant(reply), Some(Grant::Refused));
-        (!is_refused).then_some(effect)
+    /// True for a call that takes a lock for its thread alone, if it succeeds.
+    pub fn takes_alone(&self) -> bool {
+        let effect = self.intended_lock_effect();
+        matches!(
+            effect,
+            Some(Effect::Take {
+                mode: Mode::Write,
+                ..
+            })
+        )
     }
 }

@@ -5,7 +5,8 @@
 //! state, how many ways a call can turn out, and what completing one does. Scheduling, clocks,
 //! deadlock reports, replay and exhaustive search follow from that.
 //!
-//! A new primitive is a new file here and a line in `machines!`.
+//! A new primitive is a new file here and a line in `machines!`: everything that differs between
+//! primitives is a method of [`Machine`] or [`Request`], with a default where one fits most.
 
 pub mod barrier;
 pub mod channel;
@@ -23,12 +24,37 @@ pub(crate) mod synchronization;
 
 use crate::base::ids::ThreadId;
 use crate::base::reply::{Grant, Reply};
+use crate::base::words::{Problem, Reader, Words, push, unknown};
+use effect::Effect;
 use synchronization::Synchronization;
 
+/// How threads exclude each other by a primitive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Exclusion {
+    /// They do not, and any call may pass something on to a later one.
+    None,
+    /// Only calls that give something back pass anything on.
+    Guard,
+    /// As a guard, with holders; nested in different orders, two of them can deadlock.
+    Lock {
+        /// True when several threads can hold it at once.
+        shared: bool,
+    },
+}
+
 /// What every primitive must say about itself.
-pub(crate) trait Machine {
+pub(crate) trait Machine: Sized {
     /// What threads can ask of it.
     type Call: Request;
+
+    /// How threads exclude each other by it.
+    const EXCLUSION: Exclusion = Exclusion::None;
+
+    /// Appends the words of the initial state.
+    fn write_initial(&self, _out: &mut String) {}
+
+    /// Reads the words of an initial state.
+    fn read_initial(words: &mut Reader<'_>) -> Result<Self, Problem>;
 
     /// Whether the call could complete now.
     fn open(&self, call: Self::Call, by: ThreadId) -> bool;
@@ -61,7 +87,7 @@ pub(crate) trait Machine {
 }
 
 /// What every call must say about itself.
-pub(crate) trait Request: Copy {
+pub(crate) trait Request: Copy + Words {
     /// One word for schedules and traces.
     fn label(self) -> &'static str;
 
@@ -73,6 +99,39 @@ pub(crate) trait Request: Copy {
     /// Whether the reply is the answer to a question.
     fn asks(self) -> bool {
         false
+    }
+
+    /// True for a call that a loop may repeat while it waits for another thread.
+    fn polls(self) -> bool {
+        self.asks()
+    }
+
+    /// True for a call that never leaves the object as it was. A loop that does nothing else does
+    /// not wait for another thread.
+    fn always_changes(self) -> bool {
+        let effect = self.intended_lock_effect();
+        effect.is_some_and(|effect| !matches!(effect, Effect::Take { waits: false, .. }))
+    }
+
+    /// The effect on the lock that the object is, if the call succeeds.
+    fn intended_lock_effect(self) -> Option<Effect> {
+        None
+    }
+
+    /// The effect on the lock that the object is, of a call with this reply.
+    fn lock_effect(self, reply: Reply) -> Option<Effect> {
+        let is_refused = self.takes() && reply.to_grant() == Grant::Refused;
+        self.intended_lock_effect().filter(|_| !is_refused)
+    }
+
+    /// True for a call that leaves the object poisoned.
+    fn poisons(self) -> bool {
+        false
+    }
+
+    /// True for a call whose reply says that the object is poisoned.
+    fn finds_poison(self, reply: Reply) -> bool {
+        self.takes() && reply.to_grant() == Grant::Taken { poisoned: true }
     }
 
     /// Whether it stays open once it is, always turns out the same then, and leaves nothing behind
@@ -98,32 +157,9 @@ pub(crate) trait Request: Copy {
     }
 }
 
-impl Call {
-    /// Whether the call never leaves the object as it was, so that a loop that does nothing else is not
-    /// waiting for anything.
-    #[inline]
-    pub fn always_changes(&self) -> bool {
-        match self {
-            Call::Mutex(call) => {
-                matches!(call, mutex::Call::Lock | mutex::Call::Unlock { .. })
-            }
-            Call::RwLock(call) => matches!(
-                call,
-                rwlock::Call::Read
-                    | rwlock::Call::Write
-                    | rwlock::Call::ReadUnlock
-                    | rwlock::Call::WriteUnlock { .. }
-            ),
-            Call::Semaphore(call) => *call != semaphore::Call::TryAcquire,
-            Call::Monitor(call) => !matches!(call, monitor::Call::Waiting(_)),
-            _ => false,
-        }
-    }
-}
-
 /// Lists the primitives; everything here does no more than ask the right one.
 macro_rules! machines {
-    ($($(#[$doc:meta])* $name:ident($module:ident);)*) => {
+    ($($(#[$doc:meta])* $name:ident($module:ident, $word:literal);)*) => {
         /// A synchronisation object in some state.
         #[derive(PartialEq, Eq, Debug)]
         pub enum Object {
@@ -152,7 +188,97 @@ macro_rules! machines {
             $($(#[$doc])* $name($module::Call),)*
         }
 
+        $(impl From<$module::Call> for Call {
+            #[inline]
+            fn from(call: $module::Call) -> Self {
+                Call::$name(call)
+            }
+        })*
+
+        impl Words for Call {
+            fn write(&self, out: &mut String) {
+                match self {
+                    $(Call::$name(call) => {
+                        push(out, $word);
+                        call.write(out);
+                    })*
+                }
+            }
+
+            fn read(words: &mut Reader<'_>) -> Result<Self, Problem> {
+                match words.word()? {
+                    $($word => words.read().map(Call::$name),)*
+                    word => Err(unknown(word)),
+                }
+            }
+        }
+
+        /// The initial state of an object.
+        impl Words for Object {
+            fn write(&self, out: &mut String) {
+                match self {
+                    $(Object::$name(machine) => {
+                        push(out, $word);
+                        machine.write_initial(out);
+                    })*
+                }
+            }
+
+            fn read(words: &mut Reader<'_>) -> Result<Self, Problem> {
+                match words.word()? {
+                    $($word => Machine::read_initial(words).map(Object::$name),)*
+                    word => Err(unknown(word)),
+                }
+            }
+        }
+
         impl Call {
+            /// True for a call that a loop may repeat while it waits for another thread.
+            #[inline]
+            pub fn polls(&self) -> bool {
+                match self {
+                    $(Call::$name(call) => call.polls(),)*
+                }
+            }
+
+            /// True for a call that never leaves the object as it was, so that a loop that does
+            /// nothing else does not wait for another thread.
+            #[inline]
+            pub fn always_changes(&self) -> bool {
+                match self {
+                    $(Call::$name(call) => call.always_changes(),)*
+                }
+            }
+
+            /// The effect on the lock that the object is, if the call succeeds.
+            pub(crate) fn intended_lock_effect(&self) -> Option<Effect> {
+                match self {
+                    $(Call::$name(call) => call.intended_lock_effect(),)*
+                }
+            }
+
+            /// The effect on the lock that the object is, of a call with this reply.
+            #[inline]
+            pub(crate) fn lock_effect(&self, reply: Reply) -> Option<Effect> {
+                match self {
+                    $(Call::$name(call) => call.lock_effect(reply),)*
+                }
+            }
+
+            /// True for a call that leaves the object poisoned.
+            pub(crate) fn poisons(&self) -> bool {
+                match self {
+                    $(Call::$name(call) => call.poisons(),)*
+                }
+            }
+
+            /// True for a call whose reply says that the object is poisoned.
+            pub(crate) fn finds_poison(&self, reply: Reply) -> bool {
+                match self {
+                    $(Call::$name(call) => call.finds_poison(reply),)*
+                }
+            }
+
             /// One word for schedules and traces.
             pub fn label(&self) -> &'static str {
                 match self {
@@ -209,6 +335,13 @@ macro_rules! machines {
         }
 
         impl Object {
+            /// How threads exclude each other by the object.
+            pub(crate) fn exclusion(&self) -> Exclusion {
+                match self {
+                    $(Object::$name(_) => <$module::$name as Machine>::EXCLUSION,)*
+                }
+            }
+
             /// Whether it is a call of an object of this kind.
             pub(crate) fn takes(&self, call: Call) -> bool {
                 match (self, call) {
@@ -279,27 +412,27 @@ macro_rules! machines {
 
 machines! {
     /// A barrier.
-    Barrier(barrier);
+    Barrier(barrier, "barrier");
     /// A bounded channel.
-    Channel(channel);
+    Channel(channel, "channel");
     /// A condition variable.
-    Condvar(condvar);
+    Condvar(condvar, "condvar");
     /// Handles of a shared value.
-    Counted(counted);
+    Counted(counted, "counted");
     /// A monitor.
-    Monitor(monitor);
+    Monitor(monitor, "monitor");
     /// A mutual-exclusion lock.
-    Mutex(mutex);
+    Mutex(mutex, "mutex");
     /// Something to be done once.
-    Once(once);
+    Once(once, "once");
     /// Where a thread parks.
-    Parker(parker);
+    Parker(parker, "parker");
     /// A place where messages are left.
-    Port(port);
+    Port(port, "port");
     /// A readers-writer lock.
-    RwLock(rwlock);
+    RwLock(rwlock, "rwlock");
     /// A counting or binary semaphore.
-    Semaphore(semaphore);
+    Semaphore(semaphore, "semaphore");
 }
 
 #[cold]

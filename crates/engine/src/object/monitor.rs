@@ -5,10 +5,12 @@
 //! to the signalled thread at once; the signaller waits and gets it back, before any newcomer, when
 //! that thread leaves or waits. A thread that must wait does so with the call [`Call::Resume`].
 
+use super::effect::{Effect, Mode};
 use super::synchronization::Synchronization;
-use super::{Machine, Request};
+use super::{Exclusion, Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::Reply;
+use crate::base::words::{Problem, Reader, Words, tables};
 
 /// What becomes of a thread that signals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +53,22 @@ pub enum Call {
     Waiting(u32),
 }
 
+tables! {
+    Call {
+        "enter" => Enter,
+        "exit" => Exit,
+        "wait" => Wait(condition),
+        "resume" => Resume,
+        "signal" => Signal(condition),
+        "signal-all" => SignalAll(condition),
+        "waiting" => Waiting(condition),
+    }
+    Discipline {
+        "signal-continue" => SignalContinue,
+        "signal-urgent" => SignalUrgent,
+    }
+}
+
 impl Request for Call {
     fn label(self) -> &'static str {
         match self {
@@ -71,6 +89,32 @@ impl Request for Call {
     fn changed_nothing(self, _reply: Reply) -> bool {
         matches!(self, Call::Waiting(_))
     }
+
+    fn always_changes(self) -> bool {
+        !matches!(self, Call::Waiting(_))
+    }
+
+    fn intended_lock_effect(self) -> Option<Effect> {
+        let take = |waits| Effect::Take {
+            mode: Mode::Write,
+            waits,
+        };
+        match self {
+            Call::Enter => Some(take(true)),
+            // The wait before it is not a wait for the monitor.
+            Call::Resume => Some(take(false)),
+            Call::Exit | Call::Wait(_) => Some(Effect::Release),
+            Call::Signal(_) | Call::SignalAll(_) | Call::Waiting(_) => None,
+        }
+    }
+
+    fn lock_effect(self, reply: Reply) -> Option<Effect> {
+        match self {
+            // A signaller that makes way leaves the monitor.
+            Call::Signal(_) => reply.to_answer().then_some(Effect::Release),
+            _ => self.intended_lock_effect(),
+        }
+    }
 }
 
 impl Monitor {
@@ -83,10 +127,6 @@ impl Monitor {
             signalled: Vec::new(),
             urgent: Vec::new(),
         }
-    }
-
-    pub(crate) fn discipline(&self) -> Discipline {
-        self.discipline
     }
 
     /// The first thread that waits for the condition leaves the queue.
@@ -122,6 +162,15 @@ impl Clone for Monitor {
 
 impl Machine for Monitor {
     type Call = Call;
+    const EXCLUSION: Exclusion = Exclusion::Guard;
+
+    fn write_initial(&self, out: &mut String) {
+        self.discipline.write(out);
+    }
+
+    fn read_initial(words: &mut Reader<'_>) -> Result<Self, Problem> {
+        Ok(Monitor::new(words.read()?))
+    }
 
     fn open(&self, call: Call, by: ThreadId) -> bool {
         match (call, self.discipline) {

@@ -1,9 +1,11 @@
 //! A mutual-exclusion lock: one holder, everyone else waits for a grant.
 
+use super::effect::{Effect, Mode};
 use super::synchronization::Synchronization;
-use super::{Machine, Request};
+use super::{Exclusion, Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::{Grant, Reply};
+use crate::base::words::{Problem, Reader, Words, tables};
 
 /// The lock's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -30,6 +32,16 @@ pub enum Call {
     ClearPoison,
 }
 
+tables! {
+    Call {
+        "lock" => Lock,
+        "try-lock" => TryLock,
+        "unlock" => Unlock { poison },
+        "is-poisoned" => IsPoisoned,
+        "clear-poison" => ClearPoison,
+    }
+}
+
 impl Request for Call {
     fn label(self) -> &'static str {
         match self {
@@ -52,6 +64,27 @@ impl Request for Call {
     fn asks(self) -> bool {
         self == Call::IsPoisoned
     }
+
+    fn polls(self) -> bool {
+        self == Call::TryLock || self.asks()
+    }
+
+    fn intended_lock_effect(self) -> Option<Effect> {
+        let take = |waits| Effect::Take {
+            mode: Mode::Write,
+            waits,
+        };
+        match self {
+            Call::Lock => Some(take(true)),
+            Call::TryLock => Some(take(false)),
+            Call::Unlock { .. } => Some(Effect::Release),
+            Call::IsPoisoned | Call::ClearPoison => None,
+        }
+    }
+
+    fn poisons(self) -> bool {
+        self == Call::Unlock { poison: true }
+    }
 }
 
 impl Mutex {
@@ -71,6 +104,15 @@ impl Mutex {
 
 impl Machine for Mutex {
     type Call = Call;
+    const EXCLUSION: Exclusion = Exclusion::Lock { shared: false };
+
+    fn write_initial(&self, out: &mut String) {
+        self.poisoned.write(out);
+    }
+
+    fn read_initial(words: &mut Reader<'_>) -> Result<Self, Problem> {
+        Ok(Mutex::new(words.read()?))
+    }
 
     fn open(&self, call: Call, _by: ThreadId) -> bool {
         match call {

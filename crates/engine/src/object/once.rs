@@ -4,9 +4,10 @@
 //! it all the same, or only learns of the poison.
 
 use super::synchronization::Synchronization;
-use super::{Machine, Request};
+use super::{Exclusion, Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::{Grant, Reply};
+use crate::base::words::{Problem, Reader, Words, tables};
 
 /// How far it has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -45,6 +46,21 @@ pub enum Call {
     },
 }
 
+tables! {
+    Call {
+        "begin" => Begin { insist },
+        "finish" => Finish { poison },
+        "is-completed" => IsCompleted,
+        "wait" => Wait { insist },
+    }
+    Once {
+        "new" => New,
+        "running" => Running(thread),
+        "done" => Done,
+        "poisoned" => Poisoned,
+    }
+}
+
 impl Request for Call {
     fn label(self) -> &'static str {
         match self {
@@ -75,10 +91,31 @@ impl Request for Call {
             _ => None,
         }
     }
+
+    fn poisons(self) -> bool {
+        self == Call::Finish { poison: true }
+    }
+
+    fn finds_poison(self, reply: Reply) -> bool {
+        match self {
+            Call::Begin { .. } => reply.to_grant() == Grant::Taken { poisoned: true },
+            Call::Wait { .. } => reply.to_answer(),
+            Call::Finish { .. } | Call::IsCompleted => false,
+        }
+    }
 }
 
 impl Machine for Once {
     type Call = Call;
+    const EXCLUSION: Exclusion = Exclusion::Guard;
+
+    fn write_initial(&self, out: &mut String) {
+        self.write(out);
+    }
+
+    fn read_initial(words: &mut Reader<'_>) -> Result<Self, Problem> {
+        words.read()
+    }
 
     fn open(&self, call: Call, _by: ThreadId) -> bool {
         match call {

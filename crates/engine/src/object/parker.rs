@@ -13,6 +13,7 @@ use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::Reply;
+use crate::base::words::{Problem, Reader, tables};
 
 /// The parker's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +35,13 @@ pub enum Call {
     Unpark,
 }
 
+tables! {
+    Call {
+        "park" => Park { timeout },
+        "unpark" => Unpark,
+    }
+}
+
 impl Request for Call {
     fn label(self) -> &'static str {
         match self {
@@ -52,6 +60,11 @@ impl Request for Call {
     /// It found no token.
     fn changed_nothing(self, reply: Reply) -> bool {
         matches!(self, Call::Park { .. }) && reply.to_answer()
+    }
+
+    /// A loop may park with a time limit, or unpark the thread that it waits for.
+    fn polls(self) -> bool {
+        true
     }
 }
 
@@ -72,6 +85,11 @@ impl Parker {
 
 impl Machine for Parker {
     type Call = Call;
+
+    fn read_initial(_words: &mut Reader<'_>) -> Result<Self, Problem> {
+        // The owner is used in diagnostics only, which ask the running world.
+        Ok(Parker::new(ThreadId::MAIN))
+    }
 
     fn open(&self, call: Call, _by: ThreadId) -> bool {
         match call {

@@ -12,6 +12,7 @@ use super::synchronization::Synchronization;
 use super::{Machine, Object, Request};
 use crate::base::ids::{EventId, ThreadId};
 use crate::base::reply::Reply;
+use crate::base::words::{Problem, Reader, Words, never};
 
 /// The port's state.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,6 +39,8 @@ pub(crate) struct Message {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {}
 
+never! { Call }
+
 impl Request for Call {
     fn label(self) -> &'static str {
         match self {}
@@ -46,6 +49,18 @@ impl Request for Call {
 
 impl Machine for Port {
     type Call = Call;
+
+    fn write_initial(&self, out: &mut String) {
+        self.ordered.write(out);
+    }
+
+    fn read_initial(words: &mut Reader<'_>) -> Result<Self, Problem> {
+        Ok(match words.read()? {
+            // A graph has the hang-ups, so that the number of senders is not needed.
+            true => Port::ordered(0),
+            false => Port::unordered(),
+        })
+    }
 
     fn open(&self, call: Call, _by: ThreadId) -> bool {
         match call {}

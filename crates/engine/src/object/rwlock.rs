@@ -3,10 +3,12 @@
 //! Completions are in one total order, those of readers too, although two readers who overlap could
 //! come either way round without anybody noticing.
 
+use super::effect::{Effect, Mode};
 use super::synchronization::Synchronization;
-use super::{Machine, Request};
+use super::{Exclusion, Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::{Grant, Reply};
+use crate::base::words::{Problem, Reader, Words, tables};
 
 /// The lock's state.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -43,6 +45,20 @@ pub enum Call {
     ClearPoison,
 }
 
+tables! {
+    Call {
+        "read" => Read,
+        "try-read" => TryRead,
+        "write" => Write,
+        "try-write" => TryWrite,
+        "read-unlock" => ReadUnlock,
+        "write-unlock" => WriteUnlock { poison },
+        "downgrade" => Downgrade,
+        "is-poisoned" => IsPoisoned,
+        "clear-poison" => ClearPoison,
+    }
+}
+
 impl Request for Call {
     fn label(self) -> &'static str {
         match self {
@@ -71,6 +87,27 @@ impl Request for Call {
 
     fn asks(self) -> bool {
         self == Call::IsPoisoned
+    }
+
+    fn polls(self) -> bool {
+        matches!(self, Call::TryRead | Call::TryWrite) || self.asks()
+    }
+
+    fn intended_lock_effect(self) -> Option<Effect> {
+        let take = |mode, waits| Some(Effect::Take { mode, waits });
+        match self {
+            Call::Read => take(Mode::Read, true),
+            Call::TryRead => take(Mode::Read, false),
+            Call::Write => take(Mode::Write, true),
+            Call::TryWrite => take(Mode::Write, false),
+            Call::ReadUnlock | Call::WriteUnlock { .. } => Some(Effect::Release),
+            Call::Downgrade => Some(Effect::Downgrade),
+            Call::IsPoisoned | Call::ClearPoison => None,
+        }
+    }
+
+    fn poisons(self) -> bool {
+        self == Call::WriteUnlock { poison: true }
     }
 }
 
@@ -105,6 +142,15 @@ impl RwLock {
 
 impl Machine for RwLock {
     type Call = Call;
+    const EXCLUSION: Exclusion = Exclusion::Lock { shared: true };
+
+    fn write_initial(&self, out: &mut String) {
+        self.poisoned.write(out);
+    }
+
+    fn read_initial(words: &mut Reader<'_>) -> Result<Self, Problem> {
+        Ok(RwLock::new(words.read()?))
+    }
 
     fn open(&self, call: Call, _by: ThreadId) -> bool {
         match call {

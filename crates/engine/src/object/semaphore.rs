@@ -4,9 +4,10 @@
 //! holds at most one: taking and giving back strictly alternate, and either may wait.
 
 use super::synchronization::Synchronization;
-use super::{Machine, Request};
+use super::{Exclusion, Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::reply::{Grant, Reply};
+use crate::base::words::{Problem, Reader, Words, tables};
 
 /// The semaphore's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +27,14 @@ pub enum Call {
     Release,
 }
 
+tables! {
+    Call {
+        "acquire" => Acquire,
+        "try-acquire" => TryAcquire,
+        "release" => Release,
+    }
+}
+
 impl Request for Call {
     fn label(self) -> &'static str {
         match self {
@@ -41,6 +50,14 @@ impl Request for Call {
 
     fn takes(self) -> bool {
         matches!(self, Call::Acquire | Call::TryAcquire)
+    }
+
+    fn polls(self) -> bool {
+        self == Call::TryAcquire
+    }
+
+    fn always_changes(self) -> bool {
+        self != Call::TryAcquire
     }
 }
 
@@ -61,10 +78,6 @@ impl Semaphore {
         }
     }
 
-    pub(crate) fn permits(&self) -> u32 {
-        self.permits
-    }
-
     pub(crate) fn is_counting(&self) -> bool {
         !self.binary
     }
@@ -72,6 +85,19 @@ impl Semaphore {
 
 impl Machine for Semaphore {
     type Call = Call;
+    const EXCLUSION: Exclusion = Exclusion::Guard;
+
+    fn write_initial(&self, out: &mut String) {
+        (!self.binary).write(out);
+        self.permits.write(out);
+    }
+
+    fn read_initial(words: &mut Reader<'_>) -> Result<Self, Problem> {
+        Ok(match words.read()? {
+            true => Semaphore::counting(words.read()?),
+            false => Semaphore::binary(words.read::<u32>()? > 0),
+        })
+    }
 
     fn open(&self, call: Call, _by: ThreadId) -> bool {
         match call {

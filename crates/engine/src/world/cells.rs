@@ -3,8 +3,8 @@
 use super::strategy::Dispatch;
 use super::{State, Step, World};
 use crate::base::ids::{CellId, EventId, LocationId, ObjectId, SiteId, ThreadId};
-use crate::memory::races::Unseen;
-use crate::memory::views::Views;
+use crate::memory::happens_before::HappensBefore;
+use crate::memory::races::EarlierUse;
 use crate::model::access::{Access, Conflict};
 use crate::model::ending::Ending;
 use crate::model::event::Event;
@@ -116,31 +116,31 @@ impl<D: Dispatch> World<D> {
         self.state.threads[thread.index()].events
     }
 
-    /// Whether what another thread did, when it had had so many events, comes before what this one does
-    /// now.
-    pub fn has_seen(&mut self, thread: ThreadId, other: ThreadId, index: u32) -> bool {
+    /// True when an action of another thread, which had `index` events then, happens before what this
+    /// thread does now.
+    pub fn happens_before(&mut self, thread: ThreadId, other: ThreadId, index: u32) -> bool {
         self.keep_order();
         let seen = self.state.hb(thread).get(other.index());
         seen.is_some_and(|&seen| seen > index)
     }
 
-    /// What a thread has done and seen so far by its events alone, as counts of events by thread.
-    pub fn told(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
+    /// Sets a clock to `hb` of a thread, its actions so far included. Grants do not count.
+    pub fn hb(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
         self.keep_order();
         clock.clear();
         clock.extend_from_slice(self.state.hb(thread));
         clock[thread.index()] = self.state.threads[thread.index()].events + 1;
     }
 
-    /// What a thread passes on that lets others go on in a way that is no event: everything that it has
-    /// done and seen so far, as counts of events by thread.
-    pub fn pass_on(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
-        self.told(thread, clock);
+    /// Sets a clock to the one that an action of a thread releases if the action is no event: `hb` and
+    /// all grants.
+    pub fn release_clock(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
+        self.hb(thread, clock);
         self.state.races.add_granted(thread, clock);
     }
 
-    /// What was passed on comes before what a thread does from now on.
-    pub fn take_on(&mut self, thread: ThreadId, clock: &[u32]) {
+    /// Joins a released clock into `hb` of what a thread does from now on.
+    pub fn acquire(&mut self, thread: ThreadId, clock: &[u32]) {
         self.keep_order();
         let seen = self.state.hb(thread);
         let is_new = clock.iter().enumerate().any(|(other, &count)| {
@@ -266,17 +266,17 @@ impl<D: Dispatch> World<D> {
         let site = site.unwrap_or_else(|| self.state.pending_site(thread));
         let now = self.access(thread, true, site);
         let state = &self.state;
-        let unseen = state.races.unseen(cell, now, state.hb(thread));
-        self.grant(now, &unseen);
+        let uses = state.races.unordered_uses(cell, now, state.hb(thread));
+        self.grant(now, &uses);
         self.state.races.write(cell, now);
     }
 
-    /// What a thread has not seen comes before what it does from now on.
+    /// Makes these uses happen before what a thread does from now on.
     #[inline]
-    fn grant(&mut self, now: Access, unseen: &[Unseen]) {
-        if !unseen.is_empty() {
-            let views = Views::of(&self.state.execution);
-            self.state.races.grant(now, unseen, &views);
+    fn grant(&mut self, now: Access, uses: &[EarlierUse]) {
+        if !uses.is_empty() {
+            let order = HappensBefore::of(&self.state.execution);
+            self.state.races.grant(now, uses, &order);
         }
     }
 
@@ -288,12 +288,14 @@ impl<D: Dispatch> World<D> {
             let is_unseen = |id: EventId| seen[id.thread.index()] <= id.index;
             let used = self.state.execution.events.iter().filter(|it| uses(it));
             let used = used.map(|event| event.id).filter(|&id| is_unseen(id));
-            let unseen = used.filter(|id| id.thread != thread).map(|last| Unseen {
-                last,
-                events: last.index + 1,
-            });
-            let unseen: Vec<_> = unseen.collect();
-            self.grant(now, &unseen);
+            let uses = used
+                .filter(|id| id.thread != thread)
+                .map(|last| EarlierUse {
+                    last,
+                    events: last.index + 1,
+                });
+            let uses: Vec<_> = uses.collect();
+            self.grant(now, &uses);
         }
     }
 

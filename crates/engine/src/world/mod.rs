@@ -9,6 +9,7 @@
 mod barriers;
 mod cells;
 mod perform;
+mod policy;
 mod ports;
 mod positions;
 mod spin;
@@ -18,19 +19,21 @@ mod things;
 mod weak;
 
 pub use cells::{Past, UNSETTLED};
+pub use policy::Policy;
 
 use std::sync::atomic::Ordering;
 
 use crate::base::ids::{EventId, SiteId, ThreadId};
 use crate::base::reply::Reply;
 use crate::base::rng::mix;
-use crate::memory::order::Order;
+use crate::memory::happens_before::{HappensBefore, LatestWrites};
 use crate::memory::races::Races;
 use crate::memory::views::Views;
 use crate::memory::{Model, is_weak};
 use crate::model::ending::Ending;
 use crate::model::execution::{Execution, ThreadInfo};
 use crate::model::operation::Operation;
+use policy::SpuriousCounts;
 use positions::Positions;
 use spin::{Spinner, TimedWait};
 use strategy::{Dispatch, Strategy};
@@ -59,8 +62,8 @@ pub struct State {
     /// Whether accesses that could be told something old are not, because nothing in the program has
     /// asked for that so far.
     is_plain: bool,
-    /// What happens before what, where that is all that matters.
-    order: Order,
+    /// Clocks for the detection of races, while every read takes the latest write.
+    order: HappensBefore<LatestWrites>,
     races: Races,
     /// Whether anybody wants to know which threads do nothing but look.
     watches: bool,
@@ -81,6 +84,7 @@ struct Thread {
     /// From which of its events on it has done nothing but look.
     quiet_since: u32,
     timed_wait: TimedWait,
+    spurious: SpuriousCounts,
     /// Names the thread whatever the schedule: depends on its place in the tree of creations.
     fingerprint: u64,
 }
@@ -239,6 +243,7 @@ impl State {
             events: 0,
             quiet_since: 0,
             timed_wait: TimedWait::Outside,
+            spurious: SpuriousCounts::default(),
             fingerprint,
         });
         self.enable(id);
@@ -292,6 +297,7 @@ pub struct World<D> {
     most_events: usize,
     ending: Option<Ending>,
     model: Model,
+    policy: Policy,
     /// Whether threads may see different things: not known before the first execution, and then only
     /// once the program has asked for it.
     is_weak: bool,
@@ -316,6 +322,7 @@ impl<D: Dispatch> World<D> {
             most_events: max_events,
             ending: None,
             model: Model::Sc,
+            policy: Policy::default(),
             is_weak: false,
             started: false,
             has_cells: false,

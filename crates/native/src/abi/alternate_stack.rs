@@ -46,7 +46,8 @@ pub(crate) fn program_stack_from(here: usize) -> usize {
     // A stack pointer further down comes from a recursion without end.
     let is_on_alternate = start & IS_NESTED == 0 && start.wrapping_sub(here) < SIZE / 2;
     if is_on_alternate {
-        // SAFETY: the switch to the alternate stack pushes it there first.
+        // SAFETY: the word is mapped: it is the first of the alternate stack, where the switch to it pushes
+        // the stack pointer.
         let stack = unsafe { ((start - 8) as *const usize).read() };
         // If the program is there itself, that may be anything.
         if (start..start + STACK).contains(&stack) {
@@ -61,4 +62,31 @@ pub(crate) fn program_stack_from(here: usize) -> usize {
 pub(crate) fn program_stack() -> usize {
     let here = 0u8;
     program_stack_from((&raw const here) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random_inputs::Inputs;
+
+    #[test]
+    fn it_is_at_the_far_end_of_the_stack_and_begins_at_a_page() {
+        let mut inputs = Inputs::new(1);
+        for _ in 0..10_000 {
+            let end = (inputs.below(1 << 46) as usize + (64 << 20)) & !15;
+            let size = STACK - inputs.below(4096) as usize;
+            let start = of(end, size);
+            assert_eq!(start % PAGE, 0);
+            // It grows down, and its last byte is still in the stack.
+            assert!(start - SIZE + PAGE > end - size, "{end:#x} {size:#x}");
+            assert!(start <= end - size + SIZE, "no more than it needs");
+        }
+    }
+
+    #[test]
+    fn stacks_of_nested_code_are_told_apart_from_those_that_are_not() {
+        let start = of(64 << 20, STACK);
+        assert_ne!(nested(start), start);
+        assert_eq!(nested(start) & !IS_NESTED, start);
+    }
 }

@@ -36,6 +36,7 @@ pub(crate) fn keeping_top<R>(work: impl FnOnce() -> R) -> R {
 /// In guest mode, first thing in a function behind [`replace!`](super::trampoline::replace): returns the
 /// address that the call returns to.
 pub(crate) fn code() -> usize {
-    // SAFETY: the stack of the calling guest begins with the address that it goes on at.
+    // SAFETY: the word is mapped: the trampoline has stored the stack pointer of a guest that has just
+    // called, whose stack begins with the return address.
     unsafe { (top().stack as *const usize).read() }
 }

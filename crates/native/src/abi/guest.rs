@@ -13,7 +13,8 @@ pub(crate) static GUEST: AtomicUsize = AtomicUsize::new(0);
 #[inline(always)]
 pub(crate) fn thread_pointer() -> usize {
     let pointer;
-    // SAFETY: the C library keeps the thread pointer itself there.
+    // SAFETY: the instruction only reads: the C library keeps the thread pointer itself there, in every
+    // thread.
     unsafe { asm!("mov {}, fs:[0x10]", out(reg) pointer, options(nostack, preserves_flags)) };
     pointer
 }

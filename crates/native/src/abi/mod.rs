@@ -4,6 +4,7 @@
 pub(crate) mod alternate_stack;
 pub(crate) mod caller;
 pub(crate) mod guest;
+pub(crate) mod guest_ptr;
 pub(crate) mod real;
 pub(crate) mod stack;
 pub(crate) mod trampoline;

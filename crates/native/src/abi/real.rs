@@ -9,12 +9,13 @@ pub(crate) fn function<F: Copy>(cache: &AtomicUsize, name: &CStr) -> F {
     const { assert!(size_of::<F>() == size_of::<usize>()) };
     let mut found = cache.load(Ordering::Relaxed);
     if found == 0 {
-        // SAFETY: looks up a name.
+        // SAFETY: `dlsym` needs a C string.
         found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
         assert!(found != 0, "raddle: the C library has no {name:?}");
         cache.store(found, Ordering::Relaxed);
     }
-    // SAFETY: the C library declares the function so.
+    // SAFETY: `F` is a type of functions, because `real!` makes it, and as large as an address. That the C
+    // library declares the function so is the obligation of each use of `real!`, which calls are unsafe for.
     unsafe { std::mem::transmute_copy(&found) }
 }
 
@@ -32,4 +33,19 @@ macro_rules! real {
     }};
 }
 
-pub(crate) use real;
+/// `forward!(fn name(argument: Type, ...) -> Type)`: calls the C library's function of that name with these
+/// variables. They are the arguments of a call of our function of that name, or ask for less: for a part of
+/// the buffer, or for not waiting.
+macro_rules! forward {
+    (fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty) => {{
+        let real = $crate::abi::real::real!(fn $name($($type),*) -> $result);
+        // SAFETY: the types are those of the C library's declaration. What it demands of the arguments holds
+        // or is the caller's fault, because the caller has passed them to this function by its name.
+        #[allow(unused_unsafe)]
+        unsafe {
+            real($($argument),*)
+        }
+    }};
+}
+
+pub(crate) use {forward, real};

@@ -19,7 +19,7 @@ macro_rules! entry {
         $(
             const _: extern "C" fn($($type,)* usize) -> ! = $to;
 
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             extern "C" fn $name($($argument: $type),*) -> ! {
                 std::arch::naked_asm!(
@@ -33,7 +33,7 @@ macro_rules! entry {
     (unwinding fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);) => {
         const _: extern "C-unwind" fn($($type,)* usize) -> $result = $to;
 
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         extern "C-unwind" fn $name($($argument: $type),*) -> $result {
             std::arch::naked_asm!(
@@ -46,7 +46,7 @@ macro_rules! entry {
     (fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident(stack in $register:literal);) => {
         const _: extern "C" fn($($type,)* usize) -> $result = $to;
 
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         extern "C" fn $name($($argument: $type),*) -> $result {
             std::arch::naked_asm!(
@@ -190,7 +190,7 @@ macro_rules! on_alternate_stack {
         $(
             const _: extern "C" fn($($type,)* usize) -> $result = $to;
 
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             extern "C" fn $name($($argument: $type),*) -> $result {
                 $crate::abi::trampoline::switching_asm!(
@@ -220,7 +220,7 @@ macro_rules! watched {
         $(
             const _: extern "C" fn($($type,)* usize) -> $result = $to;
 
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             extern "C" fn $name($($argument: $type),*) -> $result {
                 $crate::abi::trampoline::watching_asm!(
@@ -245,7 +245,7 @@ macro_rules! watched {
 macro_rules! watched_full {
     ($(fn $name:ident as $to:ident pushes [$first:literal, $second:literal];)*) => {
         $(
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             extern "C" fn $name() {
                 $crate::abi::trampoline::watching_asm!(
@@ -272,7 +272,7 @@ macro_rules! departing {
         $(
             const _: extern "C" fn($($type,)* usize) -> $result = $to;
 
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             extern "C" fn $name($($argument: $type),*) -> $result {
                 $crate::abi::trampoline::watching_asm!(
@@ -318,7 +318,7 @@ macro_rules! replace {
                 }
 
                 $(#[$attribute])*
-                #[unsafe(no_mangle)]
+                #[cfg_attr(not(test), unsafe(no_mangle))]
                 #[unsafe(naked)]
                 extern "C" fn $name() {
                     std::arch::naked_asm!(
@@ -431,6 +431,28 @@ macro_rules! jumping_stand_in {
             }
         )*
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kept;
+
+    #[test]
+    fn a_register_keeps_the_bytes_of_the_result_that_it_has() {
+        for size in 0..=16usize {
+            for from in [0, 8] {
+                let kept = kept(size, from).to_le_bytes();
+                for (index, byte) in kept.into_iter().enumerate() {
+                    let is_of_result = from + index < size;
+                    assert_eq!(
+                        byte,
+                        if is_of_result { 0xff } else { 0 },
+                        "{size} {from} {index}"
+                    );
+                }
+            }
+        }
+    }
 }
 
 pub(crate) use {

@@ -50,7 +50,7 @@ macro_rules! preceded {
     (fn $name:ident($argument:ident: $type:ty) -> $result:ty => $first:ident;) => {
         const _: extern "C" fn($type) = $first;
 
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[unsafe(naked)]
         unsafe extern "C" fn $name($argument: $type) -> $result {
             extern "C" fn find() -> usize {

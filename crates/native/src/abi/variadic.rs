@@ -52,7 +52,7 @@ pub(crate) const IN_REGISTERS: usize = 3;
 /// pointer to the rest: [`IN_REGISTERS`] of them, the return address, and those on the stack.
 macro_rules! variadic {
     (fn $name:ident($($type:ty),*) as $to:ident;) => {
-        const _: extern "C" fn($($type,)* *const usize) = $to;
+        const _: extern "C" fn($($type,)* $crate::abi::guest_ptr::GuestPtr<usize>) = $to;
 
         #[unsafe(naked)]
         extern "C" fn $name() {
@@ -71,3 +71,65 @@ macro_rules! variadic {
 }
 
 pub(crate) use variadic;
+
+#[cfg(test)]
+mod tests {
+    use std::arch::naked_asm;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+
+    static RECEIVED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+    /// Receives the most arguments that are passed here. Those beyond the number that the call has are
+    /// whatever is on the stack.
+    #[expect(clippy::too_many_arguments, reason = "arguments are what is tested")]
+    extern "C" fn receive(
+        a: usize,
+        b: usize,
+        c: usize,
+        d: usize,
+        e: usize,
+        f: usize,
+        g: usize,
+        h: usize,
+        i: usize,
+        j: usize,
+    ) {
+        *RECEIVED.lock().unwrap() = vec![a, b, c, d, e, f, g, h, i, j];
+    }
+
+    static STACK: AtomicUsize = AtomicUsize::new(0);
+
+    /// Stores its stack pointer.
+    #[unsafe(naked)]
+    unsafe extern "C" fn store_stack() {
+        naked_asm!("mov [rip + {stack}], rsp", "ret", stack = sym STACK)
+    }
+
+    #[test]
+    fn arguments_are_passed_in_registers_and_on_the_stack() {
+        let list: Vec<usize> = (100..108).collect();
+        for count in 0..=list.len() {
+            let function = receive as *const () as usize;
+            // SAFETY: the function has room for more arguments than it gets, and the list has at least four.
+            unsafe { invoke(function, 1, 2, list.as_ptr(), count) };
+            let received = RECEIVED.lock().unwrap();
+            assert_eq!(received[..2], [1, 2]);
+            assert_eq!(received[2..2 + count], list[..count]);
+        }
+    }
+
+    #[test]
+    fn the_stack_is_aligned_for_any_number_of_arguments() {
+        let list = [0usize; 12];
+        for count in 0..=list.len() {
+            let function = store_stack as *const () as usize;
+            // SAFETY: the function uses no arguments.
+            unsafe { invoke(function, 0, 0, list.as_ptr(), count) };
+            // The return address comes after the alignment.
+            assert_eq!((STACK.load(Relaxed) + 8) % 16, 0, "{count} arguments");
+        }
+    }
+}

@@ -121,7 +121,8 @@ fn limit_workers() {
     };
     if std::env::var_os(WORKERS).is_some_and(|workers| workers != "1") {
         eprintln!("raddle: {WORKERS}: there is one worker with {why}");
-        // SAFETY: no other thread of ours runs yet, and the program's wait for this one.
+        // SAFETY: the environment must not be used by another thread meanwhile: none of raddle's runs yet,
+        // and the program's wait for this one.
         unsafe { std::env::remove_var(WORKERS) };
     }
 }

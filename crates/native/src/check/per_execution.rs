@@ -8,8 +8,8 @@ use crate::io::opened;
 use crate::memory::{locations, objects, shadow, thread_heaps};
 use crate::openmp::team;
 use crate::process::{children, output, random, rust_panics};
-use crate::pthread::{cancel, mutex};
-use crate::rust::sync::{barrier, mutex as rust_mutex};
+use crate::pthread::{cancel, keys, mutex};
+use crate::rust::sync::{barrier, mutex as rust_mutex, parker};
 use crate::rust::{arc_counts, channels, std_atomics, threads};
 use crate::threads::signals::{self, alarms};
 use crate::threads::{guests, life, queues, requests, unwind};
@@ -53,6 +53,7 @@ per_execution! {
     harness_output: output::HarnessOutput => output::HARNESS_OUTPUT;
     panics: rust_panics::Panics => rust_panics::PANICS;
     robust_mutexes: mutex::RobustMutexes => mutex::ROBUST_MUTEXES;
+    keys: keys::Keys => keys::KEYS;
     asynchronous: cancel::Asynchronous => cancel::ASYNCHRONOUS;
     teams: team::Teams => team::TEAMS;
     std_atomics: std_atomics::StdAtomics => std_atomics::STD_ATOMICS;
@@ -60,14 +61,15 @@ per_execution! {
     channels: channels::Channels => channels::CHANNELS;
     threads: threads::Threads => threads::THREADS;
     last_meetings: barrier::LastMeetings => barrier::LAST;
+    park_owners: parker::Owners => parker::OWNERS;
     poisons: rust_mutex::Poisons => rust_mutex::POISONS;
 }
 
 struct Installed(PerExecution);
 
-// SAFETY: only the OS thread that runs the check uses it.
+// SAFETY: only the OS thread that runs the check accesses the value.
 unsafe impl Send for Installed {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Installed {}
 
 static INSTALLED: OnceLock<Installed> = OnceLock::new();

@@ -30,7 +30,7 @@ pub(super) fn check() -> ! {
             super::print_report(&name, &report)
         }
     };
-    // SAFETY: the program itself has done nothing that needs to be brought to an end.
+    // SAFETY: `_exit` has no precondition.
     unsafe { libc::_exit(status) }
 }
 
@@ -39,11 +39,12 @@ pub(super) fn check() -> ! {
 fn without_terminal<R>(run: impl FnOnce() -> R) -> R {
     const NAME: &str = "TERM";
     let terminal = std::env::var_os(NAME);
-    // SAFETY: there are no other threads yet; `main` is stopped before its first one runs.
+    // SAFETY: the environment must not be used by another thread meanwhile: there is none yet, and `main` is
+    // stopped before its first one runs.
     unsafe { std::env::remove_var(NAME) };
     let result = run();
     if let Some(terminal) = terminal {
-        // SAFETY: as before.
+        // SAFETY: as before: there are no other threads.
         unsafe { std::env::set_var(NAME, terminal) };
     }
     result

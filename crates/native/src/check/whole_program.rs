@@ -15,7 +15,7 @@ use crate::threads::life;
 
 type Function = *mut c_void;
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn __libc_start_main(
     main: Main,
     count: c_int,
@@ -36,7 +36,8 @@ unsafe extern "C" fn __libc_start_main(
         "program" | TEST => check_main,
         _ => main,
     };
-    // SAFETY: what the program's first instructions asked for, with another `main`.
+    // SAFETY: the arguments are those of the program's first instructions, but for `main`, which has the same
+    // type.
     unsafe { start(main, count, arguments, init, fini, loader_fini, stack_end) }
 }
 
@@ -54,7 +55,7 @@ unsafe extern "C" fn check_main(
     let is_test = std::env::var_os(WANTED).is_some_and(|it| it == TEST);
     // Other programs that this one starts are their own business. What a panic prints is read, and where it
     // was is known.
-    // SAFETY: there are no other threads yet.
+    // SAFETY: the environment must not be used by another thread meanwhile, and there is none yet.
     unsafe {
         for name in [c"LD_PRELOAD", c"RADDLE_NATIVE"] {
             libc::unsetenv(name.as_ptr());
@@ -78,7 +79,7 @@ unsafe extern "C" fn check_main(
         report_status(status as u32 as c_int);
     });
     let status = super::print_report(&name, &report);
-    // SAFETY: the program itself has done nothing that needs to be brought to an end.
+    // SAFETY: `_exit` has no precondition.
     unsafe { libc::_exit(status) }
 }
 
@@ -103,7 +104,8 @@ fn load_locale() {
     if !imports::any(&["setlocale", "newlocale", "__newlocale"]) {
         return;
     }
-    // SAFETY: texts that end with a zero; the program does not run yet, and finds the locale as it was.
+    // SAFETY: the texts are C strings, and the locale must not be used by another thread meanwhile: there is
+    // none yet. It is restored before the program runs.
     unsafe {
         libc::setlocale(libc::LC_ALL, c"".as_ptr());
         // How characters are converted comes from another file.
@@ -118,7 +120,7 @@ fn end_with_parent() {
     let Some(parent) = parent.and_then(|parent| parent.parse::<c_int>().ok()) else {
         return;
     };
-    // SAFETY: asks for a signal, and for a number.
+    // SAFETY: these calls have no precondition.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if libc::getppid() != parent {

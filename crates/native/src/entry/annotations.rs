@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_int, c_long, c_void};
 use std::ptr::null_mut;
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_external_register_tag(_kind: *const c_char) -> *mut c_void {
     null_mut()
 }
@@ -13,7 +13,7 @@ extern "C" fn __tsan_external_register_tag(_kind: *const c_char) -> *mut c_void 
 macro_rules! ignored {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => {
         $(
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             extern "C" fn $name($($argument: $type),*) {
                 let _ = ($($argument,)*);
             }
@@ -88,17 +88,17 @@ ignored! {
     WTFAnnotateHappensBefore(file: File, line: c_int, address: usize);
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_mutex_pre_unlock(_address: usize, _flags: u32) -> c_int {
     0
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_get_current_fiber() -> *mut c_void {
     null_mut()
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_create_fiber(_flags: u32) -> *mut c_void {
     null_mut()
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use raddle_engine::{Operation, UpdateKind};
 
 use crate::abi::caller;
+use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::trampoline::watched;
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::{host, is_guest};
@@ -35,7 +36,8 @@ macro_rules! atomics {
 
             /// The variable, for callers that are not controlled.
             fn real<'a>(address: *mut $type) -> &'a $atomic {
-                // SAFETY: the program wants to use the variable there, atomically.
+                // SAFETY: compilers call this instead of an atomic access, which needs an aligned variable that
+                // is valid and accessed by nothing but atomics at the same time.
                 unsafe { $atomic::from_ptr(address) }
             }
 
@@ -45,10 +47,10 @@ macro_rules! atomics {
                 fn $exchange(address: *mut $type, value: $type, order: c_int) -> $type
                     as exchange("rcx");
                 fn $strong(
-                    address: *mut $type, expected: *mut $type, new: $type, order: c_int, failure: c_int
+                    address: *mut $type, expected: GuestPtr<$type>, new: $type, order: c_int, failure: c_int
                 ) -> c_int as strong("r9");
                 fn $weak(
-                    address: *mut $type, expected: *mut $type, new: $type, order: c_int, failure: c_int
+                    address: *mut $type, expected: GuestPtr<$type>, new: $type, order: c_int, failure: c_int
                 ) -> c_int as weak("r9");
                 fn $value(
                     address: *mut $type, expected: $type, new: $type, order: c_int, failure: c_int
@@ -137,28 +139,26 @@ macro_rules! atomics {
             }
 
             fn through_pointer(
-                address: *mut $type, expected: *mut $type, new: $type, orders: (c_int, c_int),
+                address: *mut $type, expected: GuestPtr<$type>, new: $type, orders: (c_int, c_int),
                 weak: bool, code: usize,
             ) -> c_int {
-                // SAFETY: the program has the expected value there.
-                let value = unsafe { expected.read() };
-                let (found, exchanged) = compare(address, (value, new), orders, weak, code);
+                let values = (expected.read(), new);
+                let (found, exchanged) = compare(address, values, orders, weak, code);
                 if !exchanged {
-                    // SAFETY: and wants to be told there what was found.
-                    unsafe { expected.write(found) };
+                    expected.write(found);
                 }
                 exchanged.into()
             }
 
             extern "C" fn strong(
-                address: *mut $type, expected: *mut $type, new: $type, order: c_int,
+                address: *mut $type, expected: GuestPtr<$type>, new: $type, order: c_int,
                 failure: c_int, code: usize,
             ) -> c_int {
                 through_pointer(address, expected, new, (order, failure), false, code)
             }
 
             extern "C" fn weak(
-                address: *mut $type, expected: *mut $type, new: $type, order: c_int,
+                address: *mut $type, expected: GuestPtr<$type>, new: $type, order: c_int,
                 failure: c_int, code: usize,
             ) -> c_int {
                 through_pointer(address, expected, new, (order, failure), true, code)
@@ -249,7 +249,7 @@ extern "C" fn fence(order: c_int, code: usize) {
     if !is_guest() || ordering == Ordering::Relaxed {
         return;
     }
-    if shadow_stack::region().is_quiet(0) {
+    if shadow_stack::region().is_no_event(0) {
         return std_atomics::fence(order);
     }
     let code = shadow_stack::users(code);
@@ -257,5 +257,5 @@ extern "C" fn fence(order: c_int, code: usize) {
 }
 
 /// Nothing interrupts a thread here.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {}

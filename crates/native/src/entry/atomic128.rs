@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering;
 use raddle_engine::{LocationId, Operation, Update, UpdateKind};
 
 use crate::abi::caller;
+use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::trampoline::{watched, watched_full};
 use crate::engine::Top;
 use crate::execution::running;
@@ -133,7 +134,8 @@ fn compare_exchange(
 /// For callers that are not controlled.
 fn compare_exchange_for_real(address: Address, expected: u128, new: u128) -> u128 {
     let order = Ordering::SeqCst;
-    // SAFETY: the program wants to use the variable there, on a processor that can do so.
+    // SAFETY: the instruction needs 16 aligned bytes that can be written, which compilers guarantee where they
+    // call this instead of it, and a processor that has it, as all that run x86-64 Linux with FSGSBASE do.
     unsafe { cmpxchg16b(address, expected, new, order, order) }
 }
 
@@ -246,25 +248,23 @@ fn compare(
 
 fn through_pointer(
     address: Address,
-    expected: *mut u128,
+    expected: GuestPtr<u128>,
     new: u128,
     orders: (c_int, c_int),
     weak: bool,
     code: usize,
 ) -> c_int {
-    // SAFETY: the program has the expected value there.
-    let value = unsafe { expected.read_unaligned() };
-    let (found, exchanged) = compare(address, (value, new), orders, weak, code);
+    let values = (expected.read(), new);
+    let (found, exchanged) = compare(address, values, orders, weak, code);
     if !exchanged {
-        // SAFETY: and wants to be told there what was found.
-        unsafe { expected.write_unaligned(found) };
+        expected.write(found);
     }
     exchanged.into()
 }
 
 extern "C" fn strong(
     address: Address,
-    expected: *mut u128,
+    expected: GuestPtr<u128>,
     low: u64,
     high: u64,
     order: c_int,
@@ -277,7 +277,7 @@ extern "C" fn strong(
 
 extern "C" fn weak(
     address: Address,
-    expected: *mut u128,
+    expected: GuestPtr<u128>,
     low: u64,
     high: u64,
     order: c_int,
@@ -349,4 +349,47 @@ changes! {
     or(old, value) old | value; __tsan_atomic128_fetch_or __atomic_fetch_or_16;
     xor(old, value) old ^ value; __tsan_atomic128_fetch_xor __atomic_fetch_xor_16;
     nand(old, value) !(old & value); __tsan_atomic128_fetch_nand __atomic_fetch_nand_16;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random_inputs::Inputs;
+
+    /// The engine compares words, so that two values must have one word if and only if they are equal.
+    #[test]
+    fn words_stand_for_values_and_are_equal_if_those_are() {
+        let mut inputs = Inputs::new(4);
+        let small = [
+            0,
+            1,
+            STANDS_FOR.into(),
+            u128::from(STANDS_FOR) - 1,
+            u128::MAX,
+        ];
+        let mut values: Vec<u128> = small.into();
+        for _ in 0..500 {
+            values.push(u128::from(inputs.next()) << 64 | u128::from(inputs.next()));
+            values.push(inputs.next().into());
+            values.push(u128::from(inputs.below(4)) << inputs.below(127));
+        }
+        let words: Vec<u64> = values.iter().map(|value| value.to_word()).collect();
+        for (value, word) in values.iter().zip(&words) {
+            assert_eq!(u128::from_word(*word), *value);
+            let same = values
+                .iter()
+                .zip(&words)
+                .filter(|(_, other)| *other == word);
+            assert!(same.into_iter().all(|(other, _)| other == value));
+        }
+        assert_eq!(1u128.to_word(), 1, "small values stand for themselves");
+    }
+
+    #[test]
+    fn halves_are_those_of_the_value() {
+        let value = 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10;
+        let Halves { low, high } = value.into();
+        assert_eq!((low, high), (0x090a_0b0c_0d0e_0f10, 0x0102_0304_0506_0708));
+        assert_eq!(whole(low, high), value);
+    }
 }

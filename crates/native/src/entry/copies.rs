@@ -17,12 +17,14 @@ on_alternate_stack! {
 extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize, code: usize) -> *mut c_void {
     access_range(from as usize, size, false, code);
     access_range(to as usize, size, true, code);
-    // SAFETY: what the program asked for.
+    // SAFETY: callers of `memcpy`, `memmove` and `memset` promise buffers of this size, and the program has
+    // called one of them.
     unsafe { libc::memmove(to, from, size) }
 }
 
 extern "C" fn fill(to: *mut c_void, byte: c_int, size: usize, code: usize) -> *mut c_void {
     access_range(to as usize, size, true, code);
-    // SAFETY: what the program asked for.
+    // SAFETY: callers of `memcpy`, `memmove` and `memset` promise buffers of this size, and the program has
+    // called one of them.
     unsafe { libc::memset(to, byte, size) }
 }

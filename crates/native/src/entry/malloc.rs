@@ -8,6 +8,7 @@ use std::ptr::null_mut;
 
 use super::plain;
 use crate::abi::alternate_stack;
+use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::trampoline::on_alternate_stack;
 use crate::engine::Manner;
 use crate::execution::{running, shadow_stack};
@@ -57,7 +58,8 @@ fn refuse(size: usize, site: usize) {
 ///
 /// As for [`heap::size_of`]; the piece must not be in use any more.
 unsafe fn release(piece: *mut u8, code: usize) {
-    // SAFETY: vouched for by the caller.
+    // SAFETY: the piece is none of the heap's or of a module's, so it comes from `allocate_for_host`, and is not
+    // used any more, as the caller promises.
     unsafe {
         if heap_range::contains(piece as usize) {
             match mode::is_guest() {
@@ -109,7 +111,7 @@ on_alternate_stack! {
     fn malloc(size: usize) -> *mut c_void as make("rsi");
     fn calloc(count: usize, size: usize) -> *mut c_void as make_empty("rdx");
     fn realloc(piece: *mut u8, size: usize) -> *mut c_void as reallocate("rdx");
-    fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int as align("rcx");
+    fn posix_memalign(to: GuestPtr<*mut c_void>, alignment: usize, size: usize) -> c_int as align("rcx");
     fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void as make_aligned("rdx");
     fn memalign(alignment: usize, size: usize) -> *mut c_void as make_roundly("rdx");
     fn _Znwm(size: usize) -> *mut c_void as make("rsi");
@@ -131,7 +133,7 @@ extern "C" fn make_empty(count: usize, size: usize, code: usize) -> *mut c_void 
     };
     let piece = allocate(size, ALIGNMENT, code);
     if !piece.is_null() && !heap::is_zeroed(piece, size) {
-        // SAFETY: the piece is that large.
+        // SAFETY: `allocate` returns null or a piece of this size, which only this call knows yet.
         unsafe { piece.write_bytes(0, size) };
     }
     or_no_memory(piece)
@@ -140,7 +142,8 @@ extern "C" fn make_empty(count: usize, size: usize, code: usize) -> *mut c_void 
 extern "C" fn reallocate(piece: *mut u8, size: usize, code: usize) -> *mut c_void {
     let new = allocate(size, ALIGNMENT, code);
     if !piece.is_null() && !new.is_null() {
-        // SAFETY: both pieces are that large, and the program has done with the old one.
+        // SAFETY: the new piece has `size` bytes and is not the old one, which is not freed yet. Callers of
+        // `realloc` pass a piece from here that is not freed, and do not use it afterwards.
         unsafe {
             std::ptr::copy_nonoverlapping(piece, new, size.min(heap::size_of(piece)));
             release(piece, code);
@@ -151,7 +154,8 @@ extern "C" fn reallocate(piece: *mut u8, size: usize, code: usize) -> *mut c_voi
 
 extern "C" fn give_back(piece: *mut u8, code: usize) {
     if !piece.is_null() {
-        // SAFETY: the program has done with a piece that it was given here.
+        // SAFETY: callers of `free` pass a piece from here, which they do not use afterwards. `release` reports
+        // guests that do not.
         unsafe { release(piece, code) };
     }
 }
@@ -160,7 +164,12 @@ extern "C" fn give_back_sized(piece: *mut u8, _size: usize, code: usize) {
     give_back(piece, code);
 }
 
-extern "C" fn align(to: *mut *mut c_void, alignment: usize, size: usize, code: usize) -> c_int {
+extern "C" fn align(
+    to: GuestPtr<*mut c_void>,
+    alignment: usize,
+    size: usize,
+    code: usize,
+) -> c_int {
     if !alignment.is_power_of_two() || !alignment.is_multiple_of(std::mem::size_of::<usize>()) {
         return libc::EINVAL;
     }
@@ -168,8 +177,7 @@ extern "C" fn align(to: *mut *mut c_void, alignment: usize, size: usize, code: u
     if piece.is_null() {
         return libc::ENOMEM;
     }
-    // SAFETY: the program says where it wants the address.
-    unsafe { to.write(piece.cast()) };
+    to.write(piece.cast());
     0
 }
 
@@ -187,11 +195,11 @@ extern "C" fn make_roundly(alignment: usize, size: usize, code: usize) -> *mut c
     or_no_memory(allocate(size, alignment.next_power_of_two(), code))
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn malloc_usable_size(piece: *mut u8) -> usize {
     if piece.is_null() {
         return 0;
     }
-    // SAFETY: the program asks about a piece that it was given here.
+    // SAFETY: callers of `malloc_usable_size` pass a piece from here that is not freed.
     unsafe { heap::size_of(piece) }
 }

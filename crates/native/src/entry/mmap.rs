@@ -27,7 +27,7 @@ fn read(file: c_int, offset: i64, to: usize, size: usize) {
     while done < size {
         let from = offset as usize + done;
         let arguments = [file as usize, to + done, size - done, from, 0, 0];
-        // SAFETY: there is room for that much.
+        // SAFETY: the kernel writes at most as many bytes as the new mapping has left.
         match unsafe { system::call(libc::SYS_pread64, arguments) } {
             count @ 1.. => done += count as usize,
             _ => return,
@@ -49,7 +49,8 @@ fn map_on_heap(start: usize, size: usize, protection: c_int, flags: c_int) -> Op
         if !heap_range::contains(start) {
             return None;
         }
-        // SAFETY: the program has that memory, and wants it to be empty.
+        // SAFETY: `erase` needs memory that is not in use: the program maps something else there, which ends
+        // the use of what was there.
         unsafe { heap::erase(start, size) };
         return Some(start);
     }
@@ -59,7 +60,7 @@ fn map_on_heap(start: usize, size: usize, protection: c_int, flags: c_int) -> Op
     (memory != 0).then_some(memory)
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn mmap(
     start: *mut c_void,
     size: usize,
@@ -100,11 +101,12 @@ unsafe extern "C" fn mmap(
         file as usize,
         offset as usize,
     ];
-    // SAFETY: what the caller wanted.
+    // SAFETY: the program has called this function with these arguments, so that what the system call demands
+    // of them is its obligation.
     result(unsafe { system::call(libc::SYS_mmap, arguments) }) as *mut c_void
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn mmap64(
     start: *mut c_void,
     size: usize,
@@ -113,11 +115,12 @@ unsafe extern "C" fn mmap64(
     file: c_int,
     offset: i64,
 ) -> *mut c_void {
-    // SAFETY: what the caller wanted.
+    // SAFETY: the program has called this function with these arguments, so that what the system call demands
+    // of them is its obligation.
     unsafe { mmap(start, size, protection, flags, file, offset) }
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn munmap(start: *mut c_void, size: usize) -> c_int {
     let start = start as usize;
     if shared_memory::contains(start) {
@@ -128,11 +131,12 @@ unsafe extern "C" fn munmap(start: *mut c_void, size: usize) -> c_int {
         // It is gone with the execution.
         return 0;
     }
-    // SAFETY: what the caller wanted.
+    // SAFETY: the program has called this function with these arguments, so that what the system call demands
+    // of them is its obligation.
     result(unsafe { system::call(libc::SYS_munmap, [start, size, 0, 0, 0, 0]) }) as c_int
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn mprotect(start: *mut c_void, size: usize, protection: c_int) -> c_int {
     let start = start as usize;
     if shared_memory::contains(start) {
@@ -147,6 +151,7 @@ unsafe extern "C" fn mprotect(start: *mut c_void, size: usize, protection: c_int
         return 0;
     }
     let arguments = [start, size, protection as usize, 0, 0, 0];
-    // SAFETY: what the caller wanted.
+    // SAFETY: the program has called this function with these arguments, so that what the system call demands
+    // of them is its obligation.
     result(unsafe { system::call(libc::SYS_mprotect, arguments) }) as c_int
 }

@@ -6,6 +6,7 @@
 //! These functions stay in guest mode, which is cheap: nothing here may let other threads run. The state of
 //! memory is in `memory/shadow.rs`.
 
+use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::trampoline::on_alternate_stack;
 use crate::engine::Manner;
 use crate::execution::shadow_stack;
@@ -40,7 +41,8 @@ pub(crate) const FREES: &str = "frees";
 #[cold]
 pub(crate) fn fail(bad: Bad, address: usize, what: &str, site: usize) -> ! {
     failure::diverge(|| {
-        let memory = variables::describe(address).unwrap_or_else(|| "memory of nobody".to_owned());
+        let memory = variables::describe(address)
+            .unwrap_or_else(|| "memory that was not allocated".to_owned());
         let memory = match what {
             FREES => memory.trim_start_matches("the beginning of "),
             _ => &memory,
@@ -48,7 +50,7 @@ pub(crate) fn fail(bad: Bad, address: usize, what: &str, site: usize) -> ! {
         let (manner, help) = match bad {
             Bad::Freed => (
                 Manner::Memory,
-                "whoever frees it must know that nobody will use it any more",
+                "memory may be freed only after its last use",
             ),
             Bad::Outside => (
                 Manner::Outside,
@@ -98,7 +100,7 @@ accesses! {
 on_alternate_stack! {
     fn __tsan_read_range(address: usize, size: usize) -> () as read_range("rdx");
     fn __tsan_write_range(address: usize, size: usize) -> () as write_range("rdx");
-    fn __tsan_vptr_update(address: usize, new: usize) -> () as update_vptr("rdx");
+    fn __tsan_vptr_update(address: GuestPtr<usize>, new: usize) -> () as update_vptr("rdx");
 }
 
 extern "C" fn read_range(address: usize, size: usize, code: usize) {
@@ -111,17 +113,16 @@ extern "C" fn write_range(address: usize, size: usize, code: usize) {
 
 /// A constructor or destructor sets the class of its object. Writing the value that is there already is no
 /// write.
-extern "C" fn update_vptr(address: usize, new: usize, code: usize) {
-    // SAFETY: the program is about to write there.
-    let old = unsafe { (address as *const usize).read() };
-    access_range(address, size_of::<usize>(), old != new, code);
+extern "C" fn update_vptr(address: GuestPtr<usize>, new: usize, code: usize) {
+    let is_write = address.read() != new;
+    access_range(address.address(), size_of::<usize>(), is_write, code);
 }
 
 /// Accesses with the place in the program as an argument.
 macro_rules! placed {
     ($($name:ident: $writes:literal, $size:literal;)*) => {
         $(
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             extern "C" fn $name(address: usize, code: usize) {
                 access_range(address, $size, $writes, code);
             }
@@ -142,24 +143,24 @@ placed! {
     __tsan_write16_pc: true, 16;
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_read_range_pc(address: usize, size: usize, code: usize) {
     access_range(address, size, false, code);
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_write_range_pc(address: usize, size: usize, code: usize) {
     access_range(address, size, true, code);
 }
 
 /// A call that reads state of a library, which the address stands for.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_external_read(address: usize, code: usize, _tag: usize) {
     access_range(address, 1, false, code);
 }
 
 /// A call that writes state of a library, which the address stands for.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_external_write(address: usize, code: usize, _tag: usize) {
     access_range(address, 1, true, code);
 }

@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_long};
 use std::time::Duration;
 
-use crate::abi::real::real;
+use crate::abi::real::forward;
 use crate::abi::trampoline::watched_full;
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::{self, host, is_guest};
@@ -37,11 +37,9 @@ watched_full! {
 fn real(number: c_long, arguments: [usize; 6]) -> c_long {
     let [first, second, third, fourth, fifth, sixth] = arguments;
     type Word = usize;
-    // SAFETY: what the caller wanted.
-    unsafe {
-        let call = real!(fn syscall(c_long, Word, Word, Word, Word, Word, Word) -> c_long);
-        call(number, first, second, third, fourth, fifth, sixth)
-    }
+    forward!(fn syscall(
+        number: c_long, first: Word, second: Word, third: Word, fourth: Word, fifth: Word, sixth: Word
+    ) -> c_long)
 }
 
 extern "C" fn system_call(

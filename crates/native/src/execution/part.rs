@@ -34,7 +34,7 @@ impl<T> PartCell<T> {
 
     #[inline]
     fn cell(&self) -> Option<&'static RefCell<T>> {
-        // SAFETY: nothing, or what was installed, which is there for ever.
+        // SAFETY: the pointer is null or comes from a `&'static` reference.
         unsafe { self.0.load(Relaxed).as_ref() }
     }
 
@@ -50,5 +50,43 @@ impl<T> PartCell<T> {
     pub(crate) fn get(&self) -> RefMut<'static, T> {
         let cell = self.cell().expect("raddle: a part of no execution");
         cell.borrow_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default, PartialEq, Debug)]
+    struct Numbers(Vec<u32>);
+
+    impl Part for Numbers {}
+
+    #[test]
+    fn a_part_is_found_from_when_it_is_installed() {
+        static NUMBERS: PartCell<Numbers> = PartCell::new();
+        assert!(NUMBERS.try_get().is_none());
+        NUMBERS.install(Box::leak(Box::new(RefCell::new(Numbers::default()))));
+        NUMBERS.get().0.push(1);
+        assert_eq!(NUMBERS.get().0, [1]);
+        NUMBERS.get().renew();
+        assert_eq!(*NUMBERS.get(), Numbers::default());
+    }
+
+    #[test]
+    fn a_handler_that_interrupts_a_use_gets_nothing() {
+        static NUMBERS: PartCell<Numbers> = PartCell::new();
+        NUMBERS.install(Box::leak(Box::new(RefCell::new(Numbers::default()))));
+        let used = NUMBERS.get();
+        assert!(NUMBERS.try_get().is_none());
+        drop(used);
+        assert!(NUMBERS.try_get().is_some());
+    }
+
+    #[test]
+    #[should_panic(expected = "a part of no execution")]
+    fn a_part_that_is_not_installed_cannot_be_used() {
+        static NUMBERS: PartCell<Numbers> = PartCell::new();
+        NUMBERS.get();
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn add(location: LocationId, address: usize, size: usize) {
 /// Returns the value in memory.
 pub(crate) fn read(address: usize, size: usize) -> u64 {
     let mut bytes = [0; WORD];
-    // SAFETY: the program uses this memory.
+    // SAFETY: the program has accessed these bytes, of which there are at most 8.
     unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), size) };
     u64::from_le_bytes(bytes)
 }

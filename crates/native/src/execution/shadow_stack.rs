@@ -44,6 +44,8 @@ struct Calls {
     is_armed: Cell<bool>,
     /// True if that operation was done.
     is_modelled: Cell<bool>,
+    /// True if it was a receive of a channel, and found no message.
+    is_answered: Cell<bool>,
     has_deadline: Cell<bool>,
 }
 
@@ -62,6 +64,7 @@ thread_local! {
             regions: [const { Cell::new(FunctionKind::User) }; DEEPEST],
             is_armed: Cell::new(false),
             is_modelled: Cell::new(false),
+            is_answered: Cell::new(false),
             has_deadline: Cell::new(false),
         }
     };
@@ -78,7 +81,8 @@ fn with<R>(use_it: impl FnOnce(&Calls) -> R) -> R {
         0 => CALLS.with(use_it),
         offset => {
             let calls = guest::thread_pointer().wrapping_add(offset) as *const Calls;
-            // SAFETY: as said above, that is where `CALLS` is.
+            // SAFETY: `CALLS` of the running thread is at this offset from its thread pointer, as said above,
+            // and lives as long as the thread.
             use_it(unsafe { &*calls })
         }
     }
@@ -206,6 +210,7 @@ pub(crate) fn begin() {
         calls.region.set(FunctionKind::User);
         calls.is_armed.set(false);
         calls.is_modelled.set(false);
+        calls.is_answered.set(false);
         calls.has_deadline.set(false);
     });
 }
@@ -233,6 +238,17 @@ pub(crate) fn disarm() {
 /// In guest mode: true if an operation stands for all that is done here.
 pub(crate) fn is_modelled() -> bool {
     with(|calls| calls.is_modelled.get())
+}
+
+/// In guest mode: true if the running thread is in a receive of a channel that has found no message.
+#[inline]
+pub(crate) fn is_answered() -> bool {
+    with(|calls| calls.is_answered.get())
+}
+
+/// In guest mode: the receive has found no message. Holds until its function is left.
+pub(crate) fn set_answered() {
+    with(|calls| calls.is_answered.set(true));
 }
 
 /// In guest mode: true if the wait of the running thread has a deadline.
@@ -350,7 +366,8 @@ pub(crate) fn end_atomic() {
 pub(crate) fn atomic() -> Option<&'static str> {
     /// Its functions call each other.
     const NEAR: usize = 4;
-    // SAFETY: the thread that has put it there waits until its operation is done, and has it until then.
+    // SAFETY: the pointer is null or to `CALLS` of the thread whose operation runs, which waits until that is
+    // done.
     let calls = unsafe { OF_ATOMIC.load(Relaxed).as_ref() }?;
     let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
     last.map(Cell::get).find_map(regions::atomic)
@@ -371,7 +388,7 @@ fn called_by(function: &std::ops::Range<usize>, entered: usize) -> Option<usize>
     let start = alternate_stack::program_stack().next_multiple_of(8);
     let end = crate::execution::running().end_of_stack();
     let words = (start..end).step_by(8).take(LOOK_AT);
-    // SAFETY: that is the guest's stack.
+    // SAFETY: the words are aligned and lie in the stack of the guest, between its stack pointer and its end.
     let mut found = words.map(|at| unsafe { (at as *const usize).read() });
     // Not the end of the function: no call returns there, and that address is on our own stack.
     found.find(|&word| word != entered && function.contains(&word) && follows_call(word))
@@ -393,7 +410,7 @@ pub(crate) fn called(code: usize, stack: usize) -> usize {
     let end = crate::execution::running().end_of_stack();
     let start = alternate_stack::program_stack_from(stack);
     let words = (start.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
-    // SAFETY: that is the guest's stack.
+    // SAFETY: the words are aligned and lie in the stack of the guest, between its stack pointer and its end.
     let mut found = words.map(|at| unsafe { (at as *const usize).read() });
     let call = found.find(|&word| is_own(word) && is_own(word - 5) && follows_call(word));
     users(call.unwrap_or(code))
@@ -410,7 +427,8 @@ pub(crate) fn callee(code: usize) -> Option<usize> {
     if !is_own(code) || !is_own(code - 5) {
         return None;
     }
-    // SAFETY: code of the program can be read.
+    // SAFETY: the bytes are mapped and readable: the address is in code of the program, and more than 5 bytes
+    // behind its beginning.
     let call: [u8; 5] = unsafe { ((code - 5) as *const [u8; 5]).read_unaligned() };
     let [0xe8, distance @ ..] = call else {
         // A chain of calls may contain the callee.
@@ -423,7 +441,8 @@ pub(crate) fn callee(code: usize) -> Option<usize> {
 
 /// True if the instruction before this address may be a call.
 fn follows_call(code: usize) -> bool {
-    // SAFETY: code of the program can be read.
+    // SAFETY: the bytes are mapped and readable: the address is in code of the program, and more than 5 bytes
+    // behind its beginning.
     let before: [u8; 5] = unsafe { ((code - 5) as *const [u8; 5]).read_unaligned() };
     // A direct call, or one of the forms of an indirect one.
     before[0] == 0xe8 || (0..4).any(|at| before[at] == 0xff && before[at + 1] & 0x38 == 0x10)
@@ -486,6 +505,9 @@ pub(crate) fn pop() {
             if after != before.get() {
                 calls.is_armed.set(false);
                 calls.is_modelled.set(false);
+                calls
+                    .is_answered
+                    .set(calls.is_answered.get() && before.get() == FunctionKind::ChannelReceive);
                 calls
                     .has_deadline
                     .set(calls.has_deadline.get() && after != FunctionKind::Deadline);

@@ -110,3 +110,57 @@ fn empty<V: Clone>(size: usize) -> Vec<Slot<V>> {
     };
     vec![slot; size]
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::Table;
+    use crate::random_inputs::Inputs;
+
+    /// Addresses close to each other, and such that differ in high bits only.
+    fn address(inputs: &mut Inputs) -> usize {
+        (inputs.below(300) * 4 + (inputs.below(3) << 44)) as usize
+    }
+
+    #[test]
+    fn a_table_is_a_map() {
+        for seed in 0..20 {
+            let mut inputs = Inputs::new(seed);
+            let (mut table, mut map) = (Table::default(), BTreeMap::new());
+            for value in 0..5_000u64 {
+                let at = address(&mut inputs);
+                match inputs.below(1_000) {
+                    0..400 => {
+                        assert_eq!(*table.insert(at, value), value);
+                        map.insert(at, value);
+                    }
+                    400..980 => assert_eq!(table.get(at).copied(), map.get(&at).copied()),
+                    980..998 => {
+                        let range = at..at + inputs.below(200) as usize;
+                        table.forget(range.clone());
+                        map.retain(|at, _| !range.contains(at));
+                    }
+                    _ => {
+                        table.clear();
+                        map.clear();
+                    }
+                }
+            }
+            for (&at, &value) in &map {
+                assert_eq!(table.get(at).copied(), Some(value));
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_table_has_nothing_anywhere() {
+        let mut table = Table::<u8>::new();
+        assert!(table.get(0).is_none());
+        table.forget(0..usize::MAX);
+        table.insert(0, 1);
+        assert_eq!(table.get(0).copied(), Some(1));
+        table.clear();
+        assert!(table.get(0).is_none());
+    }
+}

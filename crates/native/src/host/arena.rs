@@ -17,6 +17,7 @@ const SMALLEST: u32 = 4;
 const LARGEST: u32 = 20;
 /// Number of bytes that are asked of the system at once.
 const CHUNK: usize = 4 << 20;
+const PAGE: usize = 4096;
 
 /// The allocator.
 pub(crate) struct Arena;
@@ -27,7 +28,7 @@ struct Pieces {
     end: usize,
 }
 
-// SAFETY: free pieces are nobody's but those who have the list.
+// SAFETY: the list owns its free pieces, to which nothing else refers.
 unsafe impl Send for Pieces {}
 
 static PIECES: Lock<Pieces> = Lock::new(Pieces {
@@ -66,7 +67,7 @@ pub(crate) fn unmap(range: Range<usize>) {
         let known = mapped.iter_mut().find(|known| known.0 == range.start);
         known.map(std::mem::take);
     });
-    // SAFETY: mapped for this, and nobody uses it any more.
+    // SAFETY: the range was mapped by `map`, and the caller gives it up.
     unsafe { libc::munmap(range.start as *mut _, range.len()) };
 }
 
@@ -78,7 +79,7 @@ pub(crate) fn map_for_program(size: usize) -> *mut u8 {
     let no_file = usize::MAX;
     let arguments = [0, size, protection as usize, flags as usize, no_file, 0];
     // Not by `mmap`, which would take it for the program's wish if a guest runs.
-    // SAFETY: asks for new memory.
+    // SAFETY: without MAP_FIXED, `mmap` touches no memory that is in use.
     match unsafe { system::call(libc::SYS_mmap, arguments) } {
         ..0 => null_mut(),
         memory => memory as *mut u8,
@@ -100,7 +101,7 @@ fn map_own(size: usize) -> *mut u8 {
         const WORDS: &[u8] =
             b"raddle: there is no memory left to write down what the program does\n  \
             help: let the check use less memory, or run fewer executions (RADDLE_MAX_EXECUTIONS)\n";
-        // SAFETY: writes a text, and ends the process without asking anybody.
+        // SAFETY: `write` reads as many bytes as the text has, and `_exit` has no precondition.
         unsafe {
             libc::write(libc::STDERR_FILENO, WORDS.as_ptr().cast(), WORDS.len());
             libc::_exit(2);
@@ -114,7 +115,7 @@ fn most() -> usize {
     static MOST: AtomicUsize = AtomicUsize::new(0);
     let mut most = MOST.load(Ordering::Relaxed);
     if most == 0 {
-        // SAFETY: asks the C library.
+        // SAFETY: `sysconf` has no precondition.
         let (pages, size) = unsafe {
             (
                 libc::sysconf(libc::_SC_PHYS_PAGES),
@@ -138,7 +139,8 @@ impl Pieces {
         let list = &mut self.free[(class - SMALLEST) as usize];
         if !list.is_null() {
             let piece = *list;
-            // SAFETY: a free piece begins with the address of the next.
+            // SAFETY: a piece in the list is free, and begins with the address of the next, which `give_back`
+            // has written.
             *list = unsafe { piece.cast::<*mut u8>().read() };
             return piece;
         }
@@ -156,17 +158,19 @@ impl Pieces {
 
     fn give_back(&mut self, piece: *mut u8, class: u32) {
         let list = &mut self.free[(class - SMALLEST) as usize];
-        // SAFETY: the piece is at least as large as an address, and nobody uses it.
+        // SAFETY: the piece is at least as large as an address, and its user gives it up.
         unsafe { piece.cast::<*mut u8>().write(*list) };
         *list = piece;
     }
 }
 
-// SAFETY: pieces are as large and as well aligned as was asked for, and are given to one at a time.
+// SAFETY: a piece is as large and as well aligned as its layout, and is not in the list while it is in use.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match class(layout) {
             class @ ..=LARGEST => PIECES.with(|pieces| pieces.take(class)),
+            // The kernel aligns to pages.
+            _ if layout.align() > PAGE => null_mut(),
             _ => map_own(layout.size().max(layout.align())),
         }
     }
@@ -183,12 +187,14 @@ unsafe impl GlobalAlloc for Arena {
     }
 
     unsafe fn realloc(&self, piece: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller vouches for the new size.
+        // SAFETY: the caller of `realloc` promises that the size does not overflow when it is rounded up to
+        // the alignment.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         if class(new) <= LARGEST && class(new) == class(layout) {
             return piece;
         }
-        // SAFETY: both pieces are at least as large as what is copied.
+        // SAFETY: both pieces are at least as large as what is copied, and the old one has this layout, as
+        // the caller promises.
         unsafe {
             let moved = self.alloc(new);
             if !moved.is_null() {
@@ -197,5 +203,84 @@ unsafe impl GlobalAlloc for Arena {
             }
             moved
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random_inputs::Inputs;
+
+    struct Piece {
+        start: *mut u8,
+        layout: Layout,
+        mark: u8,
+    }
+
+    impl Piece {
+        fn bytes(&mut self) -> &mut [u8] {
+            // SAFETY: the piece is as large as its layout, and in use by this value alone.
+            unsafe { std::slice::from_raw_parts_mut(self.start, self.layout.size()) }
+        }
+
+        fn check(&mut self) {
+            let mark = self.mark;
+            assert!(
+                self.bytes().iter().all(|&byte| byte == mark),
+                "overlapping pieces"
+            );
+        }
+    }
+
+    #[test]
+    fn pieces_are_aligned_do_not_overlap_and_keep_their_contents() {
+        let mut inputs = Inputs::new(5);
+        let mut pieces: Vec<Piece> = Vec::new();
+        for round in 0..3_000 {
+            let limit = 1 << inputs.below(22);
+            let size = 1 + inputs.below(limit) as usize;
+            let layout = Layout::from_size_align(size, 1 << inputs.below(12)).unwrap();
+            let chosen = inputs.below(pieces.len().max(1) as u64) as usize;
+            match inputs.below(5) {
+                0 | 1 if pieces.len() < 64 => {
+                    // SAFETY: the layout is not empty.
+                    let start = unsafe { Arena.alloc(layout) };
+                    assert!(!start.is_null() && (start as usize).is_multiple_of(layout.align()));
+                    let mark = round as u8;
+                    let mut piece = Piece {
+                        start,
+                        layout,
+                        mark,
+                    };
+                    piece.bytes().fill(mark);
+                    pieces.push(piece);
+                }
+                2 if !pieces.is_empty() => {
+                    let piece = &mut pieces[chosen];
+                    piece.check();
+                    let before = piece.layout;
+                    // SAFETY: the piece has this layout, and the new size is small.
+                    piece.start = unsafe { Arena.realloc(piece.start, before, size) };
+                    piece.layout = Layout::from_size_align(size, before.align()).unwrap();
+                    let (mark, kept) = (piece.mark, size.min(before.size()));
+                    assert!(piece.bytes()[..kept].iter().all(|&byte| byte == mark));
+                    piece.bytes().fill(mark);
+                }
+                _ if !pieces.is_empty() => {
+                    let mut piece = pieces.swap_remove(chosen);
+                    piece.check();
+                    // SAFETY: the piece has this layout, and is not used any more.
+                    unsafe { Arena.dealloc(piece.start, piece.layout) };
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn an_alignment_beyond_a_page_is_refused_for_mapped_pieces() {
+        let layout = Layout::from_size_align(2 << LARGEST, 2 << 20).unwrap();
+        // SAFETY: the layout is not empty.
+        assert!(unsafe { Arena.alloc(layout) }.is_null());
     }
 }

@@ -84,13 +84,15 @@ pub(crate) fn disarm() {
 }
 
 fn switch(on: usize, start: usize, size: usize, selector: usize) -> bool {
-    // SAFETY: the range is the C library's, and the selector is there as long as the process.
+    // SAFETY: the kernel reads the selector at each system call: it is a static. Code in the range is not
+    // affected.
     unsafe { libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, on, start, size, selector) == 0 }
 }
 
 fn handle() {
-    // SAFETY: all-zero is a valid `sigaction`. The handler runs on the stack of whoever makes the call, and
-    // does not keep the next one from being seen.
+    // SAFETY: all-zero is a valid `sigaction`, which outlives the call, and the handler has the type that
+    // `SA_SIGINFO` asks for. It runs on the stack of the code that makes the call; the next call may
+    // interrupt it.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_system_call as *const () as usize;
@@ -100,7 +102,7 @@ fn handle() {
 }
 
 unsafe extern "C" fn on_system_call(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel gives the registers of the code that was interrupted, which are put back.
+    // SAFETY: the kernel passes the context of the interrupted code, which it restores when this returns.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let read = |register: c_int| registers[register as usize] as usize;
     let number = read(libc::REG_RAX) as c_long;
@@ -124,7 +126,8 @@ unsafe extern "C" fn on_system_call(_: c_int, _: *mut libc::siginfo_t, context: 
     let result = match modelled {
         Some(Ok(result)) => result,
         Some(Err(error)) => -c_long::from(error),
-        // SAFETY: what the caller wanted.
+        // SAFETY: the program makes this system call with these arguments, so that what it demands of them is
+        // the program's obligation.
         None => unsafe { system::call(number, arguments) as c_long },
     };
     registers[libc::REG_RAX as usize] = result;
@@ -153,7 +156,7 @@ fn look() -> Loaded {
                 found.allowed = range;
                 continue;
             }
-            // SAFETY: the module's code is there, and can be read.
+            // SAFETY: the range is a segment with code of a loaded module, which is readable.
             let code = unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) };
             found.has_calls |= code.windows(2).any(|part| part == SYSTEM_CALL);
         }

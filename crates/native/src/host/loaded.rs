@@ -27,7 +27,8 @@ pub(crate) fn find<R>(mut look: impl FnMut(Module<'_>) -> ControlFlow<R>) -> Opt
         _size: usize,
         search: *mut c_void,
     ) -> c_int {
-        // SAFETY: the loader describes a module, and the other is the search below.
+        // SAFETY: the loader passes a description that is valid during this call, and the search that
+        // `dl_iterate_phdr` was called with, which nothing else refers to meanwhile.
         let (info, search) = unsafe { (&*info, &mut *search.cast::<Search<'_, R>>()) };
         match (search.look)(Module::new(info)) {
             ControlFlow::Continue(()) => 0,
@@ -41,7 +42,7 @@ pub(crate) fn find<R>(mut look: impl FnMut(Module<'_>) -> ControlFlow<R>) -> Opt
         look: &mut look,
         found: None,
     };
-    // SAFETY: the function takes such a search, which outlives the call.
+    // SAFETY: the loader calls a function of this type with the search, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(next::<R>), (&raw mut search).cast()) };
     search.found
 }
@@ -79,7 +80,7 @@ impl<'a> Module<'a> {
 
     /// The name of its file; empty if it is the program itself.
     pub(crate) fn name(self) -> Cow<'a, str> {
-        // SAFETY: the loader knows the name.
+        // SAFETY: the name is a C string of the loader, which lives as long as the module is loaded.
         unsafe { CStr::from_ptr(self.0.dlpi_name) }.to_string_lossy()
     }
 
@@ -98,7 +99,7 @@ impl<'a> Module<'a> {
     }
 
     pub(crate) fn headers(self) -> &'a [libc::Elf64_Phdr] {
-        // SAFETY: the headers of a module that is loaded are in memory.
+        // SAFETY: the loader describes as many headers of a loaded module as it says.
         unsafe { std::slice::from_raw_parts(self.0.dlpi_phdr, self.0.dlpi_phnum.into()) }
     }
 

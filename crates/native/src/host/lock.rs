@@ -9,7 +9,7 @@ pub(crate) struct Lock<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: only who has the lock gets at the value.
+// SAFETY: the value is only accessed by the one thread that holds the lock.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 impl<T> Lock<T> {
@@ -26,7 +26,7 @@ impl<T> Lock<T> {
         while self.is_taken.swap(true, Ordering::Acquire) {
             std::hint::spin_loop();
         }
-        // SAFETY: the lock is held.
+        // SAFETY: this thread holds the lock, so that there is no other reference.
         let result = use_it(unsafe { &mut *self.value.get() });
         self.is_taken.store(false, Ordering::Release);
         result

@@ -63,13 +63,13 @@ pub(crate) fn host<R>(work: impl FnOnce() -> R) -> R {
 }
 
 pub(crate) fn errno() -> i32 {
-    // SAFETY: the address is the calling thread's own.
+    // SAFETY: `__errno_location` returns the address of a variable of the calling thread.
     unsafe { *libc::__errno_location() }
 }
 
 /// Sets `errno` of the calling thread.
 pub(crate) fn set_errno(error: i32) {
-    // SAFETY: the address is the calling thread's own.
+    // SAFETY: `__errno_location` returns the address of a variable of the calling thread.
     unsafe { *libc::__errno_location() = error };
 }
 
@@ -78,7 +78,8 @@ pub(crate) fn release() {
     GUEST.store(0, Relaxed);
 }
 
-/// Runs `function(argument)` as the guest with this thread pointer, and with that alternate stack; how to leave it is in `frame` from then on.
+/// Runs `function(argument)` as the guest with this thread pointer, and with that alternate stack. The way to
+/// leave it is in `frame` from then on.
 ///
 /// # Safety
 ///
@@ -91,22 +92,19 @@ pub(crate) unsafe fn run(
 ) -> usize {
     next_epoch();
     alternate_stack::set(alternate);
-    // SAFETY: vouched for by the caller.
-    let before = unsafe { *frame };
-    let result = match substrate::of(thread_pointer) {
-        // SAFETY: vouched for by the caller.
-        SubstrateKind::Coroutines => unsafe {
-            Coroutines::run((function, argument), thread_pointer, frame)
-        },
-        // SAFETY: vouched for by the caller.
-        SubstrateKind::OsThreads => unsafe {
-            OsThreads::run((function, argument), thread_pointer, frame)
-        },
-    };
-    // A guest may be run on behalf of what it does already.
-    // SAFETY: vouched for by the caller.
-    unsafe { *frame = before };
-    result
+    let task = (function, argument);
+    // SAFETY: the function takes the argument, there is a block of thread-local storage at the thread pointer,
+    // and the frame can be read and written, as the caller promises.
+    unsafe {
+        let before = *frame;
+        let result = match substrate::of(thread_pointer) {
+            SubstrateKind::Coroutines => Coroutines::run(task, thread_pointer, frame),
+            SubstrateKind::OsThreads => OsThreads::run(task, thread_pointer, frame),
+        };
+        // A guest may be run on behalf of what it does already.
+        *frame = before;
+        result
+    }
 }
 
 /// Goes on where [`run`] returns, in whatever mode this is called.
@@ -119,6 +117,7 @@ pub(crate) unsafe fn leave(frame: Frame, result: usize) -> ! {
     if is_guest() {
         substrate::leave(result);
     }
-    // SAFETY: vouched for by the caller.
+    // SAFETY: the frame is that of a call that this thread is in, with nothing to be dropped between, as the
+    // caller promises.
     unsafe { stack::leave(frame, result) }
 }

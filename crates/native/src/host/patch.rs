@@ -28,7 +28,7 @@ static NEXT: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
 /// The instructions of a function.
 pub(crate) fn instructions(function: usize, size: usize) -> Vec<Instruction> {
-    // SAFETY: code of the program can be read.
+    // SAFETY: callers pass a function of a loaded module and its size, and code is readable.
     let code = unsafe { std::slice::from_raw_parts(function as *const u8, size) };
     Decoder::with_ip(64, code, function as u64, DecoderOptions::NONE)
         .into_iter()
@@ -57,7 +57,8 @@ pub(crate) unsafe fn replace(function: usize, size: usize, with: usize) -> Optio
         return None;
     }
     let jump = relative_jump(function, slot)?;
-    // SAFETY: the slot is nobody else's, and the function is replaced as the caller wants.
+    // SAFETY: `write` needs code that no thread is in: the slot is new, and the caller promises it for the
+    // function.
     unsafe {
         write(slot, &code)?;
         write(function, &jump)?;
@@ -133,11 +134,11 @@ fn map_near(address: usize) -> Option<usize> {
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE) as usize;
     below.chain(above).find(|&at| {
         let arguments = [at, ROOM, protection, flags, usize::MAX, 0];
-        // SAFETY: asks for new memory where there is none.
+        // SAFETY: MAP_FIXED_NOREPLACE touches no memory that is in use.
         let found = unsafe { system::call(libc::SYS_mmap, arguments) };
         if found > 0 && found as usize != at {
             // An old kernel does not know that it must be there.
-            // SAFETY: nobody uses it.
+            // SAFETY: the kernel has just mapped it, and nothing refers to it.
             unsafe { system::call(libc::SYS_munmap, [found as usize, ROOM, 0, 0, 0, 0]) };
         }
         found as usize == at
@@ -154,13 +155,114 @@ unsafe fn write(to: usize, code: &[u8]) -> Option<()> {
     let size = (to + code.len()).next_multiple_of(PAGE) - start;
     let protect = |protection: i32| {
         let arguments = [start, size, protection as usize, 0, 0, 0];
-        // SAFETY: code can be run before and after, and can be written meanwhile.
+        // SAFETY: the pages contain code, which stays readable and executable.
         unsafe { system::call(libc::SYS_mprotect, arguments) == 0 }
     };
     if !protect(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) {
         return None;
     }
-    // SAFETY: it can be written now.
+    // SAFETY: the pages were made writable, and no thread is in this code, as the caller promises.
     unsafe { std::ptr::copy_nonoverlapping(code.as_ptr(), to as *mut u8, code.len()) };
     protect(libc::PROT_READ | libc::PROT_EXEC).then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random_inputs::Inputs;
+
+    fn can_be_replaced(code: &[u8]) -> bool {
+        can_be(code.as_ptr() as usize, code.len())
+    }
+
+    #[test]
+    fn only_functions_whose_first_instructions_can_be_moved_are_replaced() {
+        let nops_and_return = [0x90, 0x90, 0x90, 0x90, 0x90, 0xc3];
+        assert!(can_be_replaced(&nops_and_return));
+        // `mov eax, 1; ret`
+        assert!(can_be_replaced(&[0xb8, 1, 0, 0, 0, 0xc3]));
+        // Shorter than the jump.
+        assert!(!can_be_replaced(&[0x90, 0x90, 0x90, 0xc3]));
+        // `push rbx; call +0; ret`: the call would return to the moved instructions.
+        assert!(!can_be_replaced(&[0x53, 0xe8, 0, 0, 0, 0, 0xc3]));
+        // `call rax` after two bytes.
+        assert!(!can_be_replaced(&[
+            0x90, 0x90, 0xff, 0xd0, 0x90, 0x90, 0xc3
+        ]));
+        // No instruction.
+        assert!(!can_be_replaced(&[0x06, 0x90, 0x90, 0x90, 0x90, 0xc3]));
+    }
+
+    #[test]
+    fn functions_that_jump_back_are_replaced_if_they_jump_to_the_start() {
+        // Five instructions of one byte, and then a jump to one of them.
+        for target in 0..5i8 {
+            let code = [0x90, 0x90, 0x90, 0x90, 0x90, 0xeb, (target - 7) as u8, 0xc3];
+            assert_eq!(can_be_replaced(&code), target == 0, "to {target}");
+        }
+        // A conditional jump to the instruction behind them.
+        assert!(can_be_replaced(&[
+            0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x74, 0xfd, 0xc3
+        ]));
+    }
+
+    fn target(code: &[u8], at: usize) -> u64 {
+        let mut decoder = Decoder::with_ip(64, code, at as u64, DecoderOptions::NONE);
+        decoder.decode().near_branch_target()
+    }
+
+    #[test]
+    fn a_relative_jump_goes_where_it_should() {
+        let mut inputs = Inputs::new(3);
+        for _ in 0..10_000 {
+            let from = inputs.below(1 << 47) as usize;
+            let to = from.wrapping_add_signed((inputs.next() as i64 >> 31) as isize);
+            match relative_jump(from, to) {
+                Some(jump) => assert_eq!(target(&jump, from), to as u64),
+                None => assert!(from.abs_diff(to) >= (1 << 31) - JUMP),
+            }
+        }
+        assert_eq!(relative_jump(0, 1 << 40), None);
+        assert_eq!(relative_jump(1 << 40, 0), None);
+    }
+
+    #[test]
+    fn an_absolute_jump_has_its_target_behind_it() {
+        let code = absolute_jump(0x1122_3344_5566_7788);
+        let mut decoder = Decoder::with_ip(64, &code, 0x1000, DecoderOptions::NONE);
+        let jump = decoder.decode();
+        assert!(jump.is_jmp_near_indirect());
+        let place = jump.memory_displacement64() as usize - 0x1000;
+        let word: [u8; 8] = code[place..].try_into().unwrap();
+        assert_eq!(usize::from_le_bytes(word), 0x1122_3344_5566_7788);
+    }
+
+    extern "C" fn replacement(number: u32) -> u32 {
+        number * 100
+    }
+
+    #[test]
+    fn callers_find_the_replacement_and_the_original_can_be_called() {
+        // `lea eax, [rdi + 1]; test eax, eax; je +2; add eax, edi; ret`: returns 2 * number + 1.
+        let code = [0x8d, 0x47, 1, 0x85, 0xc0, 0x74, 2, 0x01, 0xf8, 0xc3];
+        let protection = (libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) as usize;
+        let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;
+        type Function = extern "C" fn(u32) -> u32;
+        // SAFETY: without MAP_FIXED, `mmap` touches no memory in use. The page contains a function of this
+        // type, which no thread is in.
+        unsafe {
+            let page = system::call(libc::SYS_mmap, [0, PAGE, protection, flags, usize::MAX, 0]);
+            assert!(page > 0);
+            let place = page as *mut u8;
+            std::ptr::copy_nonoverlapping(code.as_ptr(), place, code.len());
+            let function = std::mem::transmute::<*mut u8, Function>(place);
+            assert_eq!(function(20), 41);
+            let with = replacement as Function as usize;
+            let original = replace(place as usize, code.len(), with).expect("it can be replaced");
+            assert_eq!(function(20), 2_000);
+            let original = std::mem::transmute::<usize, Function>(original);
+            assert_eq!(original(20), 41);
+            assert_eq!(original(u32::MAX), 0, "the branch that was moved");
+        }
+    }
 }

@@ -10,7 +10,7 @@ use std::cell::{RefCell, RefMut};
 /// that instead.
 pub(crate) struct ProcessState<T>(RefCell<T>);
 
-// SAFETY: as said above, only one OS thread gets here.
+// SAFETY: only the OS thread that runs the check accesses the value, as said above.
 unsafe impl<T> Sync for ProcessState<T> {}
 
 impl<T> ProcessState<T> {

@@ -37,7 +37,7 @@ struct Changes {
 fn ask(size: usize, flags: c_int) -> usize {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (flags | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
-    // SAFETY: asks for new memory.
+    // SAFETY: without MAP_FIXED, `mmap` touches no memory that is in use.
     let start =
         unsafe { system::call(libc::SYS_mmap, [0, size, protection, flags, usize::MAX, 0]) };
     match start {
@@ -90,7 +90,7 @@ pub(crate) fn unmap(range: Range<usize>) {
         range.start..range.start + size,
         libc::PROT_READ | libc::PROT_WRITE,
     );
-    // SAFETY: nobody uses it any more; it is zeroed when it is next used.
+    // SAFETY: the caller gives the range up, so that its contents may go. It is zeroed when it is next used.
     unsafe { libc::madvise(range.start as *mut c_void, size, libc::MADV_REMOVE) };
     UNUSED.with(|unused| {
         if let Some(free) = unused.iter_mut().find(|free| free.1 == 0) {
@@ -100,7 +100,8 @@ pub(crate) fn unmap(range: Range<usize>) {
 }
 
 fn change(start: usize, size: usize, protection: c_int) -> isize {
-    // SAFETY: the caller has that memory to itself.
+    // SAFETY: `mprotect` must leave memory that is in use accessible: callers own the range, and are about to
+    // use it by this protection.
     unsafe {
         system::call(
             libc::SYS_mprotect,
@@ -172,7 +173,7 @@ fn own(range: Range<usize>, used: usize) {
     let mut is_there = [0u8; CHUNK];
     for chunk in (range.start..used).step_by(CHUNK * PAGE) {
         let size = (used - chunk).min(CHUNK * PAGE);
-        // SAFETY: there is room for as many pages as are asked about.
+        // SAFETY: the kernel writes one byte for each page, of which there are at most `CHUNK`.
         let error = unsafe { libc::mincore(chunk as *mut c_void, size, is_there.as_mut_ptr()) };
         for (index, is_there) in is_there.iter().enumerate() {
             let page = chunk + index * PAGE;
@@ -180,14 +181,16 @@ fn own(range: Range<usize>, used: usize) {
                 // Some pages are there to be kept from.
                 change(page, PAGE, libc::PROT_READ | libc::PROT_WRITE);
                 let to = (copy + (page - range.start)) as *mut u8;
-                // SAFETY: the copy is as large.
+                // SAFETY: the page is in the range, which was made readable, and the copy is as large as the
+                // range.
                 unsafe { std::ptr::copy_nonoverlapping(page as *const u8, to, PAGE) };
             }
         }
     }
     let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
     let arguments = [copy, range.len(), range.len(), flags, range.start, 0];
-    // SAFETY: the copy takes the place of what it is a copy of.
+    // SAFETY: the copy has the contents and the size of the mapping that it replaces, so that pointers into
+    // that stay valid.
     unsafe { system::call(libc::SYS_mremap, arguments) };
 }
 
@@ -195,7 +198,8 @@ fn own(range: Range<usize>, used: usize) {
 fn share(range: Range<usize>) {
     let copy = ask(range.len(), libc::MAP_SHARED);
     let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
-    // SAFETY: the copy is as large, and takes the place of what it is a copy of.
+    // SAFETY: the copy is as large as the range, and has its contents when it takes its place, so that
+    // pointers into that stay valid.
     let moved = unsafe {
         std::ptr::copy_nonoverlapping(range.start as *const u8, copy as *mut u8, range.len());
         let arguments = [copy, range.len(), range.len(), flags, range.start, 0];

@@ -19,7 +19,7 @@ pub(crate) unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
     type Word = usize;
     let syscall = real!(fn syscall(c_long, Word, Word, Word, Word, Word, Word) -> isize);
     let before = mode::errno();
-    // SAFETY: vouched for by the caller.
+    // SAFETY: what the system call demands of its arguments is what the caller promises.
     let result = unsafe { syscall(number, first, second, third, fourth, fifth, sixth) };
     let result = match result {
         -1 => -(mode::errno() as isize),

@@ -56,7 +56,8 @@ pub(crate) fn block(number: usize) -> usize {
     }
     let pointer = blocks.pointers[number];
     for module in &blocks.modules {
-        // SAFETY: the block has room for the module's variables there, and nobody uses them.
+        // SAFETY: the block has room for the variables of each module at its offset, which the loader has
+        // assigned. The thread that used them has ended.
         unsafe {
             let variables = (pointer - module.before) as *mut u8;
             std::ptr::copy_nonoverlapping(module.image, variables, module.initialised);
@@ -68,7 +69,7 @@ pub(crate) fn block(number: usize) -> usize {
 }
 
 fn symbol(name: &CStr) -> *mut c_void {
-    // SAFETY: looks up a name.
+    // SAFETY: `dlsym` needs a C string.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }
 
@@ -77,7 +78,7 @@ pub(crate) fn number_field() -> usize {
     let description = symbol(c"_thread_db_pthread_tid").cast::<[u32; 3]>();
     match description.is_null() {
         true => USUAL_NUMBER,
-        // SAFETY: what debuggers read: size, count and offset of the field.
+        // SAFETY: the symbol is an array of three numbers for debuggers: size, count and offset of the field.
         false => unsafe { (*description)[2] as usize },
     }
 }
@@ -91,8 +92,8 @@ fn allocate(number: u32) -> usize {
     type Allocate = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
     let allocate = symbol(ALLOCATE);
     assert!(!allocate.is_null(), "raddle: not a C library that is known");
-    // SAFETY: glibc's function with this name. The block is as large as that of a real thread, so its
-    // header has these fields.
+    // SAFETY: glibc's function of this name has this type. The block is as large as that of a real thread, so
+    // that its header has these fields.
     unsafe {
         let allocate: Allocate = std::mem::transmute(allocate);
         let pointer = allocate(null_mut()) as usize;
@@ -160,7 +161,7 @@ pub(crate) fn prepare() {
     unsafe extern "C" {
         fn __ctype_init();
     }
-    // SAFETY: fills in variables of the calling thread.
+    // SAFETY: `__ctype_init` has no precondition: it sets variables of the calling thread.
     unsafe { __ctype_init() };
 }
 
@@ -170,7 +171,7 @@ pub(crate) fn claim_threads() {
     static FOUND: OnceLock<usize> = OnceLock::new();
     let single = *FOUND.get_or_init(|| symbol(c"__libc_single_threaded") as usize);
     if single != 0 {
-        // SAFETY: a variable of the C library of that type.
+        // SAFETY: the symbol is a variable of this type, and no other thread runs yet.
         unsafe { (single as *mut c_char).write(0) };
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn remember() {
 fn inherited(descriptor: c_int) -> Option<Inherited> {
     let status = status(descriptor).filter(|status| !opened::is_own(status))?;
     let is_file = status.st_mode & libc::S_IFMT == libc::S_IFREG;
-    // SAFETY: asks the system about a number.
+    // SAFETY: these calls have no precondition: a number that is no descriptor is an error.
     unsafe {
         let flags = libc::fcntl(descriptor, libc::F_GETFL);
         let is_read = is_file && flags & libc::O_ACCMODE == libc::O_RDONLY;
@@ -66,7 +66,8 @@ pub(super) fn contains(descriptor: c_int) -> bool {
 /// An execution is over, and its own descriptors are closed. Restores the others, if any was disturbed.
 pub(super) fn restore(is_any_disturbed: bool) {
     for it in list().iter() {
-        // SAFETY: the numbers are the program's, which does not run now, and ours.
+        // SAFETY: no other thread uses the descriptors meanwhile: the program does not run, and the spare
+        // ones are raddle's.
         unsafe {
             if is_any_disturbed {
                 real!(fn dup2(c_int, c_int) -> c_int)(it.spare, it.descriptor);
@@ -81,7 +82,7 @@ pub(super) fn restore(is_any_disturbed: bool) {
 /// A check is over.
 pub(crate) fn forget() {
     for it in list().drain(..) {
-        // SAFETY: nobody else has this number.
+        // SAFETY: the spare descriptor was made here, and is closed once.
         unsafe { real!(fn close(c_int) -> c_int)(it.spare) };
     }
 }

@@ -67,7 +67,7 @@ fn is_one_place() -> bool {
 }
 
 fn status(descriptor: c_int) -> Option<libc::stat> {
-    // SAFETY: all-zero is a valid value, and the pointer is to one.
+    // SAFETY: `stat` is a struct of numbers, in which all-zero is valid, and the kernel writes one.
     unsafe {
         let mut status: libc::stat = std::mem::zeroed();
         (libc::fstat(descriptor, &mut status) == 0).then_some(status)
@@ -120,7 +120,7 @@ fn is_ready(descriptor: c_int, way: Way) -> bool {
         events,
         revents: 0,
     };
-    // SAFETY: one value, which the pointer is to.
+    // SAFETY: the kernel reads and writes one `pollfd`, of which there is one.
     unsafe { libc::poll(&mut asked, 1, patience(descriptor)) > 0 }
 }
 
@@ -129,7 +129,7 @@ fn patience(descriptor: c_int) -> c_int {
     let mut domain: c_int = 0;
     let mut size = size_of::<c_int>() as libc::socklen_t;
     let to = (&raw mut domain).cast();
-    // SAFETY: asks for a value of that size.
+    // SAFETY: the kernel writes at most as many bytes as the size says, which is that of the variable.
     let error =
         unsafe { libc::getsockopt(descriptor, libc::SOL_SOCKET, libc::SO_DOMAIN, to, &mut size) };
     match error == 0 && domain != libc::AF_UNIX {
@@ -139,7 +139,7 @@ fn patience(descriptor: c_int) -> c_int {
 }
 
 fn is_nonblocking(descriptor: c_int) -> bool {
-    // SAFETY: asks about a descriptor.
+    // SAFETY: `F_GETFL` has no precondition: a number that is no descriptor is an error.
     let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
     flags != -1 && flags & libc::O_NONBLOCK != 0
 }

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use super::{DescriptorKind, inherited, status};
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::execution::part::{Part, PartCell};
 use crate::host::mode;
 use crate::host::system::outcome;
@@ -42,7 +44,8 @@ impl Drop for Descriptors {
         for &(descriptor, before) in &self.opened {
             // Its number may be another's by now.
             if status(descriptor).is_some_and(|now| identity(&now) == before) {
-                // SAFETY: nobody uses it any more.
+                // SAFETY: the program has opened the descriptor in an execution that is over, so that it is
+                // not used any more.
                 unsafe { libc::close(descriptor) };
             }
         }
@@ -107,9 +110,7 @@ macro_rules! opening {
             }
 
             extern "C" fn $to($($argument: $type,)* _code: usize) -> c_int {
-                let real = crate::abi::real::real!(fn $name($($type),*) -> c_int);
-                // SAFETY: what the caller wanted.
-                let descriptor = unsafe { real($($argument),*) };
+                let descriptor = forward!(fn $name($($argument: $type),*) -> c_int);
                 if descriptor >= 0 {
                     noted(descriptor, stringify!($own) == "own", stringify!($own) == "timer");
                 }
@@ -119,7 +120,7 @@ macro_rules! opening {
     };
 }
 
-/// A descriptor was opened, by whomever.
+/// A descriptor was opened, by a guest or by raddle.
 fn noted(descriptor: c_int, is_own: bool, is_timer: bool) {
     let note = || {
         if is_own {
@@ -176,7 +177,10 @@ opening! {
     other fn dup3(descriptor: c_int, number: c_int, flags: c_int) as again_as_too("rcx");
 }
 
-/// Defines functions that open two descriptors, ends of the same.
+/// Two descriptors, ends of the same.
+type Both = GuestPtr<[c_int; 2]>;
+
+/// Defines functions that open two descriptors.
 macro_rules! opening_two {
     ($(fn $name:ident($($argument:ident: $type:ty),*) as $to:ident($register:literal) $both:ident;)*) => {
         $(
@@ -185,26 +189,23 @@ macro_rules! opening_two {
             }
 
             extern "C" fn $to($($argument: $type,)* _code: usize) -> c_int {
-                let real = crate::abi::real::real!(fn $name($($type),*) -> c_int);
-                // SAFETY: what the caller wanted, and where it gets the two.
-                unsafe {
-                    let error = real($($argument),*);
-                    if error == 0 {
-                        noted(*$both, true, false);
-                        noted(*$both.add(1), true, false);
+                let error = forward!(fn $name($($argument: $type),*) -> c_int);
+                if error == 0 {
+                    for descriptor in $both.read() {
+                        noted(descriptor, true, false);
                     }
-                    error
                 }
+                error
             }
         )*
     };
 }
 
 opening_two! {
-    fn pipe(both: *mut c_int) as pipe_opened("rsi") both;
-    fn pipe2(both: *mut c_int, flags: c_int) as pipe_opened_too("rdx") both;
+    fn pipe(both: Both) as pipe_opened("rsi") both;
+    fn pipe2(both: Both, flags: c_int) as pipe_opened_too("rdx") both;
     fn socketpair(
-        domain: c_int, kind: c_int, protocol: c_int, both: *mut c_int
+        domain: c_int, kind: c_int, protocol: c_int, both: Both
     ) as sockets_opened("r8") both;
 }
 
@@ -217,15 +218,14 @@ macro_rules! opening_stream {
             }
 
             extern "C" fn $to($($argument: $type,)* _code: usize) -> *mut libc::FILE {
-                let real = crate::abi::real::real!(fn $name($($type),*) -> *mut libc::FILE);
-                // SAFETY: what the caller wanted; and a stream that was just opened.
-                unsafe {
-                    let stream = real($($argument),*);
-                    if !stream.is_null() {
-                        noted(libc::fileno(stream), false, false);
-                    }
-                    stream
+                let stream = forward!(fn $name($($argument: $type),*) -> *mut libc::FILE);
+                if !stream.is_null() {
+                    // SAFETY: `fileno` needs an open stream. The C library has just opened this one, and its
+                    // user has not got it yet.
+                    let descriptor = unsafe { libc::fileno(stream) };
+                    noted(descriptor, false, false);
                 }
+                stream
             }
         )*
     };
@@ -244,18 +244,15 @@ crate::abi::trampoline::watched! {
 }
 
 extern "C" fn stream_closed(stream: Stream, _code: usize) -> c_int {
-    // SAFETY: what the caller wants, with a stream of the caller's.
-    unsafe {
-        let descriptor = if stream.is_null() {
-            -1
-        } else {
-            libc::fileno(stream)
-        };
-        if mode::is_guest() {
-            mode::host(|| disturb(descriptor));
-        }
-        crate::abi::real::real!(fn fclose(Stream) -> c_int)(stream)
+    let descriptor = match stream.is_null() {
+        true => -1,
+        // SAFETY: `fileno` needs an open stream, and so does `fclose`, which the program has called with it.
+        false => unsafe { libc::fileno(stream) },
+    };
+    if mode::is_guest() {
+        mode::host(|| disturb(descriptor));
     }
+    forward!(fn fclose(stream: Stream) -> c_int)
 }
 
 /// Takes the next connection, once there is one.
@@ -276,42 +273,38 @@ system_calls! {
     fn accept(
         listener: c_int, from: *mut c_void, size: *mut c_void
     ) -> c_int as connection_opened("rcx") code {
-        let real = crate::abi::real::real!(fn accept(c_int, *mut c_void, *mut c_void) -> c_int);
-        // SAFETY: what the caller wanted.
-        take_connection(listener, code, || unsafe { real(listener, from, size) })
+        take_connection(listener, code, || {
+            forward!(fn accept(listener: c_int, from: *mut c_void, size: *mut c_void) -> c_int)
+        })
     }
 
     fn accept4(
         listener: c_int, from: *mut c_void, size: *mut c_void, flags: c_int
     ) -> c_int as connection_opened_too("r8") code {
-        let real = crate::abi::real::real!(fn accept4(c_int, *mut c_void, *mut c_void, c_int) -> c_int);
-        // SAFETY: what the caller wanted.
-        take_connection(listener, code, || unsafe { real(listener, from, size, flags) })
+        take_connection(listener, code, || {
+            forward!(fn accept4(
+                listener: c_int, from: *mut c_void, size: *mut c_void, flags: c_int
+            ) -> c_int)
+        })
     }
 
     fn connect(socket: c_int, to: Address, size: c_uint) -> c_int as connected("rcx") code {
-        let real = crate::abi::real::real!(fn connect(c_int, Address, c_uint) -> c_int);
-        // SAFETY: what the caller wanted.
-        changed(socket, code, || unsafe { real(socket, to, size) })
+        changed(socket, code, || {
+            forward!(fn connect(socket: c_int, to: Address, size: c_uint) -> c_int)
+        })
     }
 
     fn listen(socket: c_int, most: c_int) -> c_int as listening("rdx") code {
-        let real = crate::abi::real::real!(fn listen(c_int, c_int) -> c_int);
-        // SAFETY: what the caller wanted.
-        changed(socket, code, || unsafe { real(socket, most) })
+        changed(socket, code, || forward!(fn listen(socket: c_int, most: c_int) -> c_int))
     }
 
     fn shutdown(socket: c_int, how: c_int) -> c_int as shut("rdx") code {
-        let real = crate::abi::real::real!(fn shutdown(c_int, c_int) -> c_int);
-        // SAFETY: what the caller wanted.
-        changed(socket, code, || unsafe { real(socket, how) })
+        changed(socket, code, || forward!(fn shutdown(socket: c_int, how: c_int) -> c_int))
     }
 
     fn close(descriptor: c_int) -> c_int as closed("rsi") code {
         disturb(descriptor);
-        let real = crate::abi::real::real!(fn close(c_int) -> c_int);
-        // SAFETY: what the caller wanted.
-        changed(descriptor, code, || unsafe { real(descriptor) })
+        changed(descriptor, code, || forward!(fn close(descriptor: c_int) -> c_int))
     }
 }
 

@@ -8,14 +8,15 @@ use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
 use super::{DescriptorKind, EVERYTHING, kind, wait};
-use crate::abi::real::real;
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::execution::running;
 use crate::host::system::outcome;
 use crate::threads::interpose::system_calls;
 use crate::threads::{queues, time};
 
-type Asked = *mut libc::pollfd;
-type Set = *mut libc::fd_set;
+type Asked = GuestPtr<libc::pollfd>;
+type Set = GuestPtr<libc::fd_set>;
 type Time = *const libc::timespec;
 
 const WISH: &str = "any of several descriptors";
@@ -59,30 +60,22 @@ fn is_inside(descriptor: c_int) -> bool {
 }
 
 fn poll_with(asked: Asked, count: usize, limit: Limit, code: usize) -> Result<isize, c_int> {
-    let poll = real!(fn poll(Asked, usize, c_int) -> c_int);
-    let all = match count {
-        0 => &[],
-        // SAFETY: the program asks about so many.
-        _ => unsafe { std::slice::from_raw_parts(asked, count) },
+    let poll = |time: c_int| {
+        outcome(forward!(fn poll(asked: Asked, count: usize, time: c_int) -> c_int) as isize)
     };
+    let all = asked.to_vec(count);
     if all.iter().any(|one| is_inside(one.fd)) || count == 0 {
-        return watch(limit, code, || {
-            // SAFETY: as above.
-            outcome(unsafe { poll(asked, count, 0) } as isize)
-        });
+        return watch(limit, code, || poll(0));
     }
     let time = limit.map_or(-1, |time| {
         c_int::try_from(time.as_millis()).unwrap_or(c_int::MAX)
     });
-    // SAFETY: what the caller wanted.
-    outcome(unsafe { poll(asked, count, time) } as isize)
+    poll(time)
 }
 
 /// The sets of `select`, which are questions before and answers after.
 fn select_with(count: c_int, sets: [Set; 3], limit: Limit, code: usize) -> Result<isize, c_int> {
-    let select = real!(fn select(c_int, Set, Set, Set, *mut libc::timeval) -> c_int);
-    // SAFETY: the program has sets there, or none.
-    let asked = sets.map(|set| (!set.is_null()).then(|| unsafe { set.read() }));
+    let asked = sets.map(GuestPtr::get);
     watch(limit, code, || {
         let mut nothing = libc::timeval {
             tv_sec: 0,
@@ -90,12 +83,14 @@ fn select_with(count: c_int, sets: [Set; 3], limit: Limit, code: usize) -> Resul
         };
         for (set, asked) in sets.iter().zip(asked) {
             if let Some(asked) = asked {
-                // SAFETY: as above.
-                unsafe { set.write(asked) };
+                set.write(asked);
             }
         }
-        // SAFETY: what the caller wanted, without waiting.
-        outcome(unsafe { select(count, sets[0], sets[1], sets[2], &mut nothing) } as isize)
+        let ([reads, writes, errors], time) = (sets, &raw mut nothing);
+        let seen = forward!(fn select(
+            count: c_int, reads: Set, writes: Set, errors: Set, time: *mut libc::timeval
+        ) -> c_int);
+        outcome(seen as isize)
     })
 }
 
@@ -114,16 +109,12 @@ system_calls! {
         poll_with(asked, count, in_time(time), code)
     }
 
-    fn select(count: c_int, read: Set, write: Set, other: Set, time: *mut libc::timeval) -> c_int
+    fn select(count: c_int, read: Set, write: Set, other: Set, time: GuestPtr<libc::timeval>) -> c_int
         as on_select("r9") code {
-        let limit = match time.is_null() {
-            true => None,
-            // SAFETY: the program says how long.
-            false => unsafe {
-                let seconds = Duration::from_secs((*time).tv_sec.max(0) as u64);
-                Some(seconds + Duration::from_micros((*time).tv_usec.max(0) as u64))
-            },
-        };
+        let limit = time.get().map(|time| {
+            let seconds = Duration::from_secs(time.tv_sec.max(0) as u64);
+            seconds + Duration::from_micros(time.tv_usec.max(0) as u64)
+        });
         select_with(count, [read, write, other], limit, code)
     }
 
@@ -146,10 +137,11 @@ system_calls! {
 
     fn epoll_ctl(set: c_int, what: c_int, descriptor: c_int, event: *mut c_void) -> c_int
         as on_change("r8") code {
-        let change = real!(fn epoll_ctl(c_int, c_int, c_int, *mut c_void) -> c_int);
         queues::synchronize(EVERYTHING, code);
-        // SAFETY: what the caller wanted.
-        let result = outcome(unsafe { change(set, what, descriptor, event) } as isize);
+        let result = forward!(fn epoll_ctl(
+            set: c_int, what: c_int, descriptor: c_int, event: *mut c_void
+        ) -> c_int);
+        let result = outcome(result as isize);
         queues::wake_all(EVERYTHING, code);
         result
     }
@@ -162,10 +154,12 @@ fn epoll_with(
     time: c_int,
     code: usize,
 ) -> Result<isize, c_int> {
-    let look = real!(fn epoll_wait(c_int, *mut c_void, c_int, c_int) -> c_int);
     let limit = in_milliseconds(time);
     watch(limit, code, || {
-        // SAFETY: what the caller wanted, without waiting.
-        outcome(unsafe { look(set, events, most, 0) } as isize)
+        let time = 0;
+        let seen = forward!(fn epoll_wait(
+            set: c_int, events: *mut c_void, most: c_int, time: c_int
+        ) -> c_int);
+        outcome(seen as isize)
     })
 }

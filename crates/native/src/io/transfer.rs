@@ -3,7 +3,8 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use super::{DescriptorKind, Way, kind, operate};
-use crate::abi::real::real;
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::abi::trampoline::departing;
 use crate::execution::shadow_stack;
 use crate::host::system::outcome;
@@ -13,7 +14,7 @@ use crate::threads::interpose::system_calls;
 use crate::threads::{interrupts, signals};
 
 type Bytes = *mut c_void;
-type Pieces = *const libc::iovec;
+type Pieces = GuestPtr<libc::iovec>;
 type Message = *mut libc::msghdr;
 
 /// Number of bytes that are written to a pipe in one step, if there is room at all (`PIPE_BUF`).
@@ -65,12 +66,12 @@ fn is_hidden(descriptor: c_int, pieces: &[libc::iovec]) -> bool {
 /// Returns the bytes that the program writes.
 fn bytes(pieces: &[libc::iovec]) -> Vec<u8> {
     let piece = |it: &libc::iovec| {
-        // SAFETY: the program has these bytes.
-        unsafe { std::slice::from_raw_parts(it.iov_base.cast::<u8>(), it.iov_len) }
+        // SAFETY: `write` and `writev` demand of their caller that the pieces can be read, and the program has
+        // called one of them with these.
+        let start = unsafe { GuestPtr::new(it.iov_base.cast::<u8>()) };
+        start.to_vec(it.iov_len)
     };
-    // Empty pieces may have any address.
-    let pieces = pieces.iter().filter(|it| it.iov_len > 0);
-    pieces.flat_map(piece).copied().collect()
+    pieces.iter().flat_map(piece).collect()
 }
 
 fn is_at_once(flags: c_int) -> bool {
@@ -82,7 +83,6 @@ departing! {
 }
 
 extern "C" fn on_write(descriptor: c_int, from: Bytes, size: usize, code: usize) -> isize {
-    let write = real!(fn write(c_int, Bytes, usize) -> isize);
     let piece = libc::iovec {
         iov_base: from,
         iov_len: size,
@@ -95,8 +95,7 @@ extern "C" fn on_write(descriptor: c_int, from: Bytes, size: usize, code: usize)
             }
             return size as isize;
         }
-        // SAFETY: what the caller wanted.
-        return unsafe { write(descriptor, from, size) };
+        return forward!(fn write(descriptor: c_int, from: Bytes, size: usize) -> isize);
     }
     let code = shadow_stack::users(code);
     let result = mode::host(move || {
@@ -107,8 +106,8 @@ extern "C" fn on_write(descriptor: c_int, from: Bytes, size: usize, code: usize)
         if !interrupts::cancellation_point(code) {
             return Ok(0);
         }
-        // SAFETY: what the caller wanted.
-        let write = |from, size| unsafe { write(descriptor, from, size) };
+        let write =
+            |from, size| forward!(fn write(descriptor: c_int, from: Bytes, size: usize) -> isize);
         let result = write_all(descriptor, from, size, code, write);
         if result == Err(libc::EPIPE) {
             signals::raise(libc::SIGPIPE, code);
@@ -123,130 +122,119 @@ extern "C" fn on_write(descriptor: c_int, from: Bytes, size: usize, code: usize)
 
 system_calls! {
     fn read(descriptor: c_int, to: Bytes, size: usize) -> isize as on_read("rcx") code {
-        let read = real!(fn read(c_int, Bytes, usize) -> isize);
-        // SAFETY: what the caller wanted.
-        operate(descriptor, Way::In, false, code, || outcome(unsafe { read(descriptor, to, size) }))
+        operate(descriptor, Way::In, false, code, || {
+            outcome(forward!(fn read(descriptor: c_int, to: Bytes, size: usize) -> isize))
+        })
     }
 
     fn __read_chk(descriptor: c_int, to: Bytes, size: usize, room: usize) -> isize
         as on_checked_read("r8") code {
-        let read = real!(fn __read_chk(c_int, Bytes, usize, usize) -> isize);
         operate(descriptor, Way::In, false, code, || {
-            // SAFETY: what the caller wanted.
-            outcome(unsafe { read(descriptor, to, size, room) })
+            outcome(forward!(fn __read_chk(descriptor: c_int, to: Bytes, size: usize, room: usize) -> isize))
         })
     }
 
     fn readv(descriptor: c_int, to: Pieces, count: c_int) -> isize as on_readv("rcx") code {
-        let read = real!(fn readv(c_int, Pieces, c_int) -> isize);
-        // SAFETY: what the caller wanted.
-        operate(descriptor, Way::In, false, code, || outcome(unsafe { read(descriptor, to, count) }))
+        operate(descriptor, Way::In, false, code, || {
+            outcome(forward!(fn readv(descriptor: c_int, to: Pieces, count: c_int) -> isize))
+        })
     }
 
     fn writev(descriptor: c_int, from: Pieces, count: c_int) -> isize as on_writev("rcx") code {
-        let write = real!(fn writev(c_int, Pieces, c_int) -> isize);
         let pieces = match usize::try_from(count) {
-            Ok(count @ 1..) => {
-                // SAFETY: what the caller wants to be written.
-                unsafe { std::slice::from_raw_parts(from, count) }
-            }
-            _ => &[],
+            Ok(count) => from.to_vec(count),
+            Err(_) => Vec::new(),
         };
-        if !pieces.is_empty() && is_hidden(descriptor, pieces) {
+        if !pieces.is_empty() && is_hidden(descriptor, &pieces) {
             return Ok(pieces.iter().map(|piece| piece.iov_len as isize).sum());
         }
-        // SAFETY: what the caller wanted.
-        operate(descriptor, Way::Out, false, code, || outcome(unsafe { write(descriptor, from, count) }))
+        operate(descriptor, Way::Out, false, code, || {
+            outcome(forward!(fn writev(descriptor: c_int, from: Pieces, count: c_int) -> isize))
+        })
     }
 
     fn recv(socket: c_int, to: Bytes, size: usize, flags: c_int) -> isize as on_recv("r8") code {
-        let receive = real!(fn recv(c_int, Bytes, usize, c_int) -> isize);
         operate(socket, Way::In, is_at_once(flags), code, || {
-            // SAFETY: what the caller wanted.
-            outcome(unsafe { receive(socket, to, size, flags) })
+            outcome(forward!(fn recv(socket: c_int, to: Bytes, size: usize, flags: c_int) -> isize))
         })
     }
 
     fn __recv_chk(socket: c_int, to: Bytes, size: usize, room: usize, flags: c_int) -> isize
         as on_checked_recv("r9") code {
-        let receive = real!(fn __recv_chk(c_int, Bytes, usize, usize, c_int) -> isize);
         operate(socket, Way::In, is_at_once(flags), code, || {
-            // SAFETY: what the caller wanted.
-            outcome(unsafe { receive(socket, to, size, room, flags) })
+            outcome(forward!(fn __recv_chk(
+                socket: c_int, to: Bytes, size: usize, room: usize, flags: c_int
+            ) -> isize))
         })
     }
 
     fn recvfrom(
         socket: c_int, to: Bytes, size: usize, flags: c_int, peer: Bytes, peer_size: Bytes
     ) -> isize as on_recvfrom("rax") code {
-        let receive = real!(fn recvfrom(c_int, Bytes, usize, c_int, Bytes, Bytes) -> isize);
         operate(socket, Way::In, is_at_once(flags), code, || {
-            // SAFETY: what the caller wanted.
-            outcome(unsafe { receive(socket, to, size, flags, peer, peer_size) })
+            outcome(forward!(fn recvfrom(
+                socket: c_int, to: Bytes, size: usize, flags: c_int, peer: Bytes, peer_size: Bytes
+            ) -> isize))
         })
     }
 
     fn sendto(
         socket: c_int, from: Bytes, size: usize, flags: c_int, peer: Bytes, peer_size: c_uint
     ) -> isize as on_sendto("rax") code {
-        let send = real!(fn sendto(c_int, Bytes, usize, c_int, Bytes, c_uint) -> isize);
         let flags = flags | libc::MSG_NOSIGNAL;
         operate(socket, Way::Out, is_at_once(flags), code, || {
-            // SAFETY: what the caller wanted.
-            outcome(unsafe { send(socket, from, size, flags, peer, peer_size) })
+            outcome(forward!(fn sendto(
+                socket: c_int, from: Bytes, size: usize, flags: c_int, peer: Bytes, peer_size: c_uint
+            ) -> isize))
         })
     }
 
     fn recvmsg(socket: c_int, to: Message, flags: c_int) -> isize as on_recvmsg("rcx") code {
-        let receive = real!(fn recvmsg(c_int, Message, c_int) -> isize);
         operate(socket, Way::In, is_at_once(flags), code, || {
-            // SAFETY: what the caller wanted.
-            outcome(unsafe { receive(socket, to, flags) })
+            outcome(forward!(fn recvmsg(socket: c_int, to: Message, flags: c_int) -> isize))
         })
     }
 
     fn send(socket: c_int, from: Bytes, size: usize, flags: c_int) -> isize as on_send("r8") code {
-        let send = real!(fn send(c_int, Bytes, usize, c_int) -> isize);
         let flags = flags | libc::MSG_NOSIGNAL;
         if is_at_once(flags) {
             return operate(socket, Way::Out, true, code, || {
-                // SAFETY: what the caller wanted.
-                outcome(unsafe { send(socket, from, size, flags) })
+                outcome(forward!(fn send(socket: c_int, from: Bytes, size: usize, flags: c_int) -> isize))
             });
         }
-        // SAFETY: what the caller wanted.
-        write_all(socket, from, size, code, |from, size| unsafe { send(socket, from, size, flags) })
+        write_all(socket, from, size, code, |from, size| {
+            forward!(fn send(socket: c_int, from: Bytes, size: usize, flags: c_int) -> isize)
+        })
     }
 
     fn sendmsg(socket: c_int, from: Message, flags: c_int) -> isize as on_sendmsg("rcx") code {
-        let send = real!(fn sendmsg(c_int, Message, c_int) -> isize);
+        let flags = flags | libc::MSG_NOSIGNAL;
         operate(socket, Way::Out, is_at_once(flags), code, || {
-            // SAFETY: what the caller wanted.
-            outcome(unsafe { send(socket, from, flags | libc::MSG_NOSIGNAL) })
+            outcome(forward!(fn sendmsg(socket: c_int, from: Message, flags: c_int) -> isize))
         })
     }
 
     fn waitpid(child: libc::pid_t, status: *mut c_int, flags: c_int) -> libc::pid_t
         as on_waitpid("rcx") _code {
-        let wait = real!(fn waitpid(libc::pid_t, *mut c_int, c_int) -> libc::pid_t);
-        // SAFETY: what the caller wanted.
-        outcome(unsafe { wait(child, status, flags) } as isize)
+        let ended = forward!(fn waitpid(
+            child: libc::pid_t, status: *mut c_int, flags: c_int
+        ) -> libc::pid_t);
+        outcome(ended as isize)
     }
 
     fn wait(status: *mut c_int) -> libc::pid_t as on_wait("rsi") _code {
-        // SAFETY: what the caller wanted.
-        outcome(unsafe { real!(fn wait(*mut c_int) -> libc::pid_t)(status) } as isize)
+        outcome(forward!(fn wait(status: *mut c_int) -> libc::pid_t) as isize)
     }
 
     fn eventfd_read(descriptor: c_int, to: Bytes) -> c_int as on_event("rdx") code {
-        let read = real!(fn eventfd_read(c_int, Bytes) -> c_int);
-        // SAFETY: what the caller wanted.
-        operate(descriptor, Way::In, false, code, || outcome(unsafe { read(descriptor, to) } as isize))
+        operate(descriptor, Way::In, false, code, || {
+            outcome(forward!(fn eventfd_read(descriptor: c_int, to: Bytes) -> c_int) as isize)
+        })
     }
 
     fn eventfd_write(descriptor: c_int, value: u64) -> c_int as on_add("rdx") code {
-        let write = real!(fn eventfd_write(c_int, u64) -> c_int);
-        // SAFETY: what the caller wanted.
-        operate(descriptor, Way::Out, false, code, || outcome(unsafe { write(descriptor, value) } as isize))
+        operate(descriptor, Way::Out, false, code, || {
+            outcome(forward!(fn eventfd_write(descriptor: c_int, value: u64) -> c_int) as isize)
+        })
     }
 }

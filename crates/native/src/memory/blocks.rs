@@ -59,7 +59,8 @@ static BLOCKS: Shared = Shared(UnsafeCell::new(Blocks {
 }));
 
 fn with<R>(use_them: impl FnOnce(&mut Blocks) -> R) -> R {
-    // SAFETY: as said above, and `use_them` is never code that comes here again.
+    // SAFETY: there must be no other reference: only one OS thread gets here at a time, as said above, and
+    // `use_them` never calls `with`.
     use_them(unsafe { &mut *BLOCKS.0.get() })
 }
 
@@ -206,4 +207,58 @@ pub(crate) fn find(address: usize) -> Option<(Block, usize)> {
 /// True if the standard library of Rust has made it for itself.
 pub(crate) fn is_inside(address: usize) -> bool {
     find(address).is_some_and(|(block, _)| block.is_inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random_inputs::Inputs;
+
+    fn blocks(extents: &[(usize, usize)]) -> Blocks {
+        let block = |&(start, size): &(usize, usize)| Block {
+            start,
+            size,
+            made: (0, None),
+            freed: None,
+            is_gone: false,
+            is_inside: false,
+        };
+        Blocks {
+            lists: vec![extents.iter().map(block).collect()],
+            freed: Vec::new(),
+            last: (0, 0),
+        }
+    }
+
+    #[test]
+    fn a_block_is_found_by_each_of_its_addresses() {
+        let mut inputs = Inputs::new(8);
+        for _ in 0..50 {
+            let mut next = 0x1000;
+            let extents: Vec<(usize, usize)> = (0..inputs.below(40))
+                .map(|_| {
+                    let start = next + inputs.below(64) as usize;
+                    let size = inputs.below(100) as usize;
+                    next = start + size + 1;
+                    (start, size)
+                })
+                .collect();
+            let mut blocks = blocks(&extents);
+            for _ in 0..300 {
+                let address = 0x0f00 + inputs.below(next as u64) as usize;
+                let expected = extents.iter().rposition(|&(start, _)| start <= address);
+                let found = blocks.before(address);
+                assert_eq!(found, expected.map(|index| (0, index)), "{address:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_that_was_overwritten_finds_no_block() {
+        let mut blocks = blocks(&[(100, 10), (200, 10)]);
+        assert_eq!(blocks.numbered(200, 1), Some((0, 1)));
+        assert_eq!(blocks.numbered(200, 0), None);
+        assert_eq!(blocks.numbered(201, 1), None);
+        assert_eq!(blocks.numbered(200, usize::MAX), None);
+    }
 }

@@ -3,7 +3,7 @@
 use raddle_engine::CellId;
 
 /// Stands for no thread.
-pub(crate) const NOBODY: u16 = u16::MAX;
+pub(crate) const NO_THREAD: u16 = u16::MAX;
 
 /// State of a granule.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Granule {
         if self.meta & STATE == ORDERED {
             self.write_site = last.site;
         }
-        self.read_thread = NOBODY;
+        self.read_thread = NO_THREAD;
     }
 
     #[inline]
@@ -125,7 +125,64 @@ pub(crate) const EMPTY: Granule = Granule {
     read_site: 0,
     write_index: 0,
     read_index: 0,
-    write_thread: NOBODY,
-    read_thread: NOBODY,
+    write_thread: NO_THREAD,
+    read_thread: NO_THREAD,
     meta: 0,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_read_back_and_leaves_the_rest_alone() {
+        let states = [
+            GranuleState::Ordered,
+            GranuleState::Split(12_345),
+            GranuleState::Cell(CellId::new(67)),
+        ];
+        for before in states {
+            for state in states {
+                let mut granule = EMPTY;
+                granule.meta = 7 * FIRST_STAMP | ATOMIC;
+                granule.set_state(before);
+                granule.set_state(state);
+                assert!(granule.state() == state);
+                assert_eq!(granule.is_split(), matches!(state, GranuleState::Split(_)));
+                assert_eq!(granule.meta & !STATE, 7 * FIRST_STAMP | ATOMIC);
+            }
+        }
+    }
+
+    #[test]
+    fn a_write_replaces_the_write_before_and_the_reads_since() {
+        let access = |thread, index, site| LastAccess {
+            thread,
+            index,
+            site,
+        };
+        let mut granule = EMPTY;
+        assert_eq!(granule.write().thread, NO_THREAD);
+        granule.set_write(access(1, 10, 100));
+        granule.set_read(access(2, 20, 200));
+        let (write, read) = (granule.write(), granule.read());
+        assert_eq!((write.thread, write.index, write.site), (1, 10, 100));
+        assert_eq!((read.thread, read.index, read.site), (2, 20, 200));
+        granule.set_write(access(3, 30, 300));
+        let (write, read) = (granule.write(), granule.read());
+        assert_eq!((write.thread, write.index, write.site), (3, 30, 300));
+        assert_eq!(read.thread, NO_THREAD);
+    }
+
+    #[test]
+    fn a_cell_keeps_its_number_when_it_is_written() {
+        let mut granule = EMPTY;
+        granule.set_state(GranuleState::Cell(CellId::new(9)));
+        granule.set_write(LastAccess {
+            thread: 1,
+            index: 2,
+            site: 3,
+        });
+        assert!(granule.state() == GranuleState::Cell(CellId::new(9)));
+    }
+}

@@ -123,7 +123,7 @@ fn take(size: usize, alignment: usize, site: usize) -> usize {
         }
         PIECES.store(PIECES.load(Relaxed) + 1, Relaxed);
         let number = blocks::add(piece, size, site);
-        // SAFETY: there is room for the header before the piece.
+        // SAFETY: `take` leaves room for the header before the piece, which is inside the heap.
         unsafe { header(piece as *mut u8).add(1).write(number) };
     }
     LOCK.store(false, std::sync::atomic::Ordering::Release);
@@ -135,7 +135,8 @@ fn take(size: usize, alignment: usize, site: usize) -> usize {
 pub(crate) fn allocate(size: usize, alignment: usize, site: usize) -> *mut u8 {
     let piece = take(size, alignment, site) as *mut u8;
     if !piece.is_null() {
-        // SAFETY: there is room for the header before the piece, and for `size` bytes in it.
+        // SAFETY: `take` leaves room for the header before the piece and for `size` bytes in it, and nothing
+        // else refers to them.
         unsafe {
             header(piece).write(size);
             match size < LARGE {
@@ -155,7 +156,8 @@ pub(crate) fn allocate(size: usize, alignment: usize, site: usize) -> *mut u8 {
 unsafe fn clear(piece: *mut u8, size: usize) {
     let end = piece as usize + size;
     let (first, last) = ((piece as usize).next_multiple_of(PAGE), end & !(PAGE - 1));
-    // SAFETY: vouched for by the caller; whole pages that are given back are empty when they are next used.
+    // SAFETY: the piece is as large as the caller promises, and not in use. Whole pages that are given back
+    // are empty when they are next used.
     unsafe {
         piece.write_bytes(0, first - piece as usize);
         libc::madvise(first as *mut c_void, last - first, libc::MADV_DONTNEED);
@@ -168,7 +170,8 @@ unsafe fn clear(piece: *mut u8, size: usize) {
 pub(crate) fn map(size: usize, code: usize) -> usize {
     let piece = take(size.next_multiple_of(PAGE), PAGE, shadow_stack::users(code)) as *mut u8;
     if !piece.is_null() {
-        // SAFETY: there is room for the header before the piece, and for `size` bytes in it.
+        // SAFETY: `take` leaves room for the header before the piece and for `size` bytes in it, and nothing
+        // else refers to them.
         unsafe {
             header(piece).write(size);
             erase(piece as usize, size);
@@ -183,7 +186,8 @@ pub(crate) fn map(size: usize, code: usize) -> usize {
 ///
 /// It must not be in use.
 pub(crate) unsafe fn erase(start: usize, size: usize) {
-    // SAFETY: vouched for by the caller.
+    // SAFETY: the range is inside of the heap, which is mapped and writable, and is not in use, as the caller
+    // promises.
     unsafe {
         match size < LARGE {
             true => (start as *mut u8).write_bytes(0, size),
@@ -197,7 +201,8 @@ pub(crate) fn allocate_for_host(size: usize, alignment: usize) -> *mut u8 {
     let Some(whole) = size.checked_add(HEADER + alignment) else {
         return null_mut();
     };
-    // SAFETY: the layout is not empty; the header is before the piece and inside what was asked for.
+    // SAFETY: the layout is not empty, and its alignment is a power of two; the header is before the piece
+    // and inside of what was allocated.
     unsafe {
         let start = Arena.alloc(Layout::from_size_align_unchecked(whole, ALIGNMENT));
         if start.is_null() {
@@ -221,7 +226,8 @@ fn header(piece: *mut u8) -> *mut usize {
 ///
 /// It must come from [`allocate_for_host`], and not be in use any more.
 pub(crate) unsafe fn free_for_host(piece: *mut u8) {
-    // SAFETY: vouched for by the caller.
+    // SAFETY: the piece has a header, and is as large as that says, because it comes from here, as the caller
+    // promises.
     unsafe {
         let whole = Layout::from_size_align_unchecked(*header(piece), ALIGNMENT);
         Arena.dealloc(*header(piece).add(1) as *mut u8, whole);
@@ -237,7 +243,7 @@ pub(crate) fn count_freed() {
 /// or there may be none.
 pub(crate) fn block_number(piece: *mut u8) -> usize {
     match piece as usize >= heap_range::start() + HEADER {
-        // SAFETY: the heap can be read, and this is in it.
+        // SAFETY: the word is inside of the heap, all of which is mapped and readable.
         true => unsafe { header(piece).add(1).read_unaligned() },
         false => usize::MAX,
     }
@@ -259,11 +265,42 @@ pub(crate) fn is_zeroed(piece: *mut u8, size: usize) -> bool {
 ///
 /// A piece that was allocated here and not freed.
 pub(crate) unsafe fn size_of(piece: *mut u8) -> usize {
-    // SAFETY: vouched for by the caller.
+    // SAFETY: the piece has a header, and is as large as that says, because it comes from here, as the caller
+    // promises.
     unsafe {
         match heap_range::contains(piece as usize) {
             true => *header(piece),
             false => *header(piece).add(1) + *header(piece) - piece as usize,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(parse("4096"), Some(4096));
+        assert_eq!(parse(" 3k "), Some(3 << 10));
+        assert_eq!(parse("64M"), Some(64 << 20));
+        assert_eq!(parse("2g"), Some(2 << 30));
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused() {
+        for text in [
+            "",
+            "M",
+            "-1",
+            "1.5G",
+            "5T",
+            "0",
+            "99999G",
+            "18446744073709551615G",
+            "64 M",
+        ] {
+            assert_eq!(parse(text), None, "{text}");
         }
     }
 }

@@ -84,3 +84,26 @@ pub(crate) fn add(world: &mut World, extent: Range<usize>, memory: u64) -> Locat
     locations.extents.push(extent);
     new
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Atom;
+    use crate::random_inputs::Inputs;
+
+    fn check<T: Atom + PartialEq + std::fmt::Debug>(values: impl Iterator<Item = T>) {
+        for value in values {
+            assert_eq!(T::from_word(value.to_word()), value);
+            assert_eq!(usize::from(T::BITS), 8 * size_of::<T>());
+        }
+    }
+
+    #[test]
+    fn a_value_is_its_word() {
+        let mut inputs = Inputs::new(2);
+        let words: Vec<u64> = (0..1_000).map(|_| inputs.next()).collect();
+        check((0..=u8::MAX).chain([0]));
+        check(words.iter().map(|&word| word as u16));
+        check(words.iter().map(|&word| word as u32));
+        check(words.iter().copied());
+    }
+}

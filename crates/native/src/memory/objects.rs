@@ -1,11 +1,11 @@
 //! Locks and other objects of the program, by their addresses.
 
-use raddle_engine::object::{Call, Object, mutex, rwlock, semaphore};
+use raddle_engine::object::{Call, Object};
 use raddle_engine::{ObjectId, Operation, Reply, ThreadId, World};
 
-use crate::abi::caller;
+use crate::engine::protocol;
 use crate::execution::part::{Part, PartCell};
-use crate::execution::running;
+use crate::execution::{Guest, running};
 use crate::host::addresses::Table;
 
 /// State of the object at an address.
@@ -67,20 +67,12 @@ pub(crate) fn call(
     address: usize,
     kind: &'static str,
     initial: impl FnOnce() -> Object,
-    call: Call,
+    call: impl Into<Call>,
     code: usize,
 ) -> Reply {
-    match call {
-        // Only the first operation of a function can be a poll, so the saved stack and registers are still
-        // valid.
-        Call::Mutex(mutex::Call::TryLock)
-        | Call::RwLock(rwlock::Call::TryRead | rwlock::Call::TryWrite)
-        | Call::Semaphore(semaphore::Call::TryAcquire) => {
-            let operation = operation(address, kind, initial, call);
-            running().observe(code, caller::top(), operation)
-        }
-        _ => call_without_a_look(address, kind, initial, call, code),
-    }
+    protocol::call(Guest, code, call, |world| {
+        object(world, address, kind, initial)
+    })
 }
 
 /// The same for a call that is not a poll of the program's.
@@ -88,22 +80,14 @@ pub(crate) fn call_without_a_look(
     address: usize,
     kind: &'static str,
     initial: impl FnOnce() -> Object,
-    call: Call,
+    call: impl Into<Call>,
     code: usize,
 ) -> Reply {
-    running().perform(code, operation(address, kind, initial, call))
-}
-
-fn operation(
-    address: usize,
-    kind: &'static str,
-    initial: impl FnOnce() -> Object,
-    call: Call,
-) -> impl FnOnce(&mut World) -> Operation {
-    move |world| Operation::Call {
+    let call = call.into();
+    running().perform(code, |world| Operation::Call {
         object: object(world, address, kind, initial),
         call,
-    }
+    })
 }
 
 /// True if the running thread has the object at an address.

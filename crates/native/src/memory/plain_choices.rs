@@ -101,7 +101,8 @@ fn perform_wanted(address: usize, size: usize, writes: bool, code: usize) -> boo
     if !is_one || !is_choice(address) {
         return false;
     }
-    // SAFETY: the program is about to use it; a fault here is the guest's.
+    // SAFETY: the program is about to access this byte; if it cannot be read, the fault is that of the
+    // access.
     unsafe { (address as *const u8).read_volatile() };
     let site = shadow_stack::site(code);
     host(|| {

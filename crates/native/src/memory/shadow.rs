@@ -15,7 +15,7 @@ use raddle_engine::{CellId, LocationId, ThreadId};
 
 use super::blocks::{self, Bad};
 use super::granule::{
-    ATOMIC, EMPTY, FIRST_STAMP, Granule, GranuleState, LastAccess, NOBODY, Now, ORDERED, STATE,
+    ATOMIC, EMPTY, FIRST_STAMP, Granule, GranuleState, LastAccess, NO_THREAD, Now, ORDERED, STATE,
 };
 use super::{locations, plain_choices};
 use crate::execution::part::{Part, PartCell};
@@ -227,11 +227,12 @@ impl Shadow {
     /// Granules never move and are the shadow's own; references to them end before others are made.
     #[inline]
     fn get<'a>(&self, granule: *mut Granule) -> &'a mut Granule {
-        // SAFETY: as said above; every pointer is to a granule in `pages` or `halves`.
+        // SAFETY: every pointer is to a granule in `pages` or `halves`, which are never freed, and callers
+        // hold one reference at a time, as said above.
         let granule = unsafe { &mut *granule };
         if granule.meta & !(STATE | ATOMIC) != self.stamp {
             granule.meta = self.stamp;
-            (granule.write_thread, granule.read_thread) = (NOBODY, NOBODY);
+            (granule.write_thread, granule.read_thread) = (NO_THREAD, NO_THREAD);
         }
         granule
     }
@@ -282,7 +283,8 @@ impl Shadow {
                 cell,
             )));
         }
-        // SAFETY: chunks have an even number of granules, and nobody uses these two.
+        // SAFETY: the two granules are inside of a chunk, because chunks have an even number of them, and
+        // were not handed out before.
         unsafe {
             halves.write(whole);
             halves.add(1).write(other);
@@ -324,8 +326,8 @@ impl Shadow {
         access: Access,
     ) -> Option<Bad> {
         let known = self.get(granule);
-        if known.write_thread == NOBODY
-            && known.read_thread == NOBODY
+        if known.write_thread == NO_THREAD
+            && known.read_thread == NO_THREAD
             && let Some(bad) = blocks::check(start, size)
         {
             return Some(bad);
@@ -339,8 +341,9 @@ impl Shadow {
             index,
             site,
         };
-        let can_see =
-            |last: LastAccess| last.thread == thread || last.thread == NOBODY || has_seen(last);
+        let can_see = |last: LastAccess| {
+            last.thread == thread || last.thread == NO_THREAD || happens_before(last)
+        };
         let fits = known.meta & (STATE | ATOMIC) == ORDERED
             && self.cells >= self.max_cells
             && can_see(known.write())
@@ -364,7 +367,7 @@ impl Shadow {
         }
         let past = |last: LastAccess| {
             let thread = ThreadId::new(last.thread.into());
-            (last.thread != NOBODY).then_some((thread, last.index, last.site))
+            (last.thread != NO_THREAD).then_some((thread, last.index, last.site))
         };
         let last = [past(known.write()), past(known.read())];
         let cell = running().adopt_cell(KIND, start, last);
@@ -416,8 +419,9 @@ impl Shadow {
         let known = self.get(granule);
         known.meta |= ATOMIC;
         let thread = self.now.thread;
-        let is_new =
-            |last: LastAccess| last.thread != thread && last.thread != NOBODY && !has_seen(last);
+        let is_new = |last: LastAccess| {
+            last.thread != thread && last.thread != NO_THREAD && !happens_before(last)
+        };
         if is_new(known.write())
             || is_new(known.read())
             || matches!(known.state(), GranuleState::Cell(_))
@@ -431,6 +435,6 @@ impl Shadow {
 }
 
 #[cold]
-fn has_seen(last: LastAccess) -> bool {
-    running().has_seen(ThreadId::new(last.thread.into()), last.index)
+fn happens_before(last: LastAccess) -> bool {
+    running().happens_before(ThreadId::new(last.thread.into()), last.index)
 }

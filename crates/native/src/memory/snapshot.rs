@@ -30,8 +30,8 @@ impl Region {
 
     /// A part of it is as it was.
     fn put_back(&self, part: Range<usize>) {
-        // SAFETY: the program's memory is there and writable, and none of its threads runs. The part is inside,
-        // and the copy as large as the whole.
+        // SAFETY: the part is inside of the region, which is still mapped and writable, and the copy is as
+        // large as the region. No thread of the program runs, and raddle has no references into its memory.
         unsafe {
             let copy = self.copy.add(part.start - self.start);
             std::ptr::copy_nonoverlapping(copy, part.start as *mut u8, part.len());
@@ -138,7 +138,7 @@ fn take(stack: usize) -> Vec<Region> {
     let copy = |range: Range<usize>| {
         let copy = arena::map(range.len().max(1));
         assert!(!copy.is_null(), "raddle: no memory for a snapshot");
-        // SAFETY: the range can be read, and the copy is as large.
+        // SAFETY: the range is mapped and readable, and the copy was just mapped with its size.
         unsafe { std::ptr::copy_nonoverlapping(range.start as *const u8, copy, range.len()) };
         let pages = range.start.next_multiple_of(PAGE)..range.end & !(PAGE - 1);
         Region {
@@ -185,7 +185,8 @@ fn bound(module: Module<'_>) -> Range<usize> {
     if let Some(dynamic) = module.header(libc::PT_DYNAMIC) {
         let pairs = module.range(dynamic);
         let count = pairs.len() / size_of::<(i64, usize)>();
-        // SAFETY: the module has pairs of tags and values there.
+        // SAFETY: the dynamic section of a loaded module is an array of such pairs, which nothing writes
+        // after loading.
         let pairs =
             unsafe { std::slice::from_raw_parts(pairs.start as *const (i64, usize), count) };
         for &(tag, value) in pairs {

@@ -73,7 +73,7 @@ impl Written {
     /// Protects whole pages, which have been read.
     pub(crate) fn watch(ranges: impl Iterator<Item = Range<usize>>) -> Option<Self> {
         let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | USER_MODE_ONLY;
-        // SAFETY: makes a descriptor.
+        // SAFETY: `userfaultfd` only makes a descriptor.
         let fault = own(unsafe { libc::syscall(libc::SYS_userfaultfd, flags) } as c_int)?;
         ask(&fault, API, &mut [VERSION, FEATURES, 0])?;
         for range in ranges.filter(|range| !range.is_empty()) {
@@ -81,11 +81,11 @@ impl Written {
             ask(&fault, REGISTER, &mut [start, size, PROTECTING, 0])?;
             ask(&fault, PROTECT, &mut [start, size, PROTECTED])?;
         }
-        // SAFETY: the text ends with a zero.
+        // SAFETY: `open` needs a C string.
         let pages = unsafe { libc::open(c"/proc/self/pagemap".as_ptr(), libc::O_RDONLY) };
         let pages = own(pages)?;
         let is_here = arena::map(PAGE);
-        // SAFETY: a page that nobody else has.
+        // SAFETY: the page was just mapped, and nothing else refers to it.
         unsafe {
             if is_here.is_null() || libc::madvise(is_here.cast(), PAGE, libc::MADV_WIPEONFORK) != 0
             {
@@ -104,7 +104,7 @@ impl Written {
     /// True if other pages may have been written since the last call. The first write of a page is a fault,
     /// and to count faults is quicker than to scan pages.
     pub(crate) fn has_more(&self) -> bool {
-        // SAFETY: all-zero is a valid `rusage`, which the kernel fills in.
+        // SAFETY: `rusage` is a struct of numbers, in which all-zero is valid, and the kernel writes one.
         let faults = unsafe {
             let mut usage: libc::rusage = std::mem::zeroed();
             libc::getrusage(libc::RUSAGE_SELF, &mut usage);
@@ -115,7 +115,7 @@ impl Written {
 
     /// True if this is the process that has protected them.
     pub(crate) fn is_here(&self) -> bool {
-        // SAFETY: the page is there as long as this is.
+        // SAFETY: `self` owns the page, which is mapped as long as it lives.
         unsafe { self.is_here.read_volatile() != 0 }
     }
 
@@ -138,7 +138,8 @@ impl Written {
                 told: IS_WRITTEN,
                 ..Question::default()
             };
-            // SAFETY: the kernel writes as many parts as there is room for.
+            // SAFETY: the request needs such a question, with a list of parts that has as many elements as it
+            // says.
             let count = unsafe { ioctl(&self.pages, SCAN, (&raw mut question).cast()) };
             let answered_to = question.answered_to as usize;
             if count < 0 || answered_to <= start {
@@ -165,7 +166,7 @@ fn own(descriptor: c_int) -> Option<OwnedFd> {
     if descriptor < 0 {
         return None;
     }
-    // SAFETY: the descriptor is new, and so is the other.
+    // SAFETY: an `OwnedFd` needs a descriptor that nothing else closes: both were just made.
     unsafe {
         let low = OwnedFd::from_raw_fd(descriptor);
         let high = libc::fcntl(low.as_raw_fd(), libc::F_DUPFD_CLOEXEC, HIGH);
@@ -178,7 +179,7 @@ fn ask<const WORDS: usize>(
     what: c_ulong,
     words: &mut [u64; WORDS],
 ) -> Option<()> {
-    // SAFETY: the kernel reads and writes as many words as the question has.
+    // SAFETY: callers pass as many words as the kernel reads and writes for this request.
     (unsafe { ioctl(descriptor, what, words.as_mut_ptr().cast()) } >= 0).then_some(())
 }
 
@@ -186,6 +187,6 @@ fn ask<const WORDS: usize>(
 ///
 /// The argument must be of the type that the request needs.
 unsafe fn ioctl(descriptor: &OwnedFd, what: c_ulong, argument: *mut c_void) -> c_int {
-    // SAFETY: vouched for by the caller.
+    // SAFETY: the argument is of the type that the request needs, as the caller promises.
     unsafe { libc::ioctl(descriptor.as_raw_fd(), what, argument) }
 }

@@ -29,7 +29,8 @@ pub(crate) fn interrupted(context: *mut c_void) -> usize {
     if context.is_null() {
         return 0;
     }
-    // SAFETY: the kernel gives the registers of the code that was interrupted.
+    // SAFETY: callers pass the context of a signal handler, which the kernel fills in and keeps until the
+    // handler returns.
     let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let at = registers[libc::REG_RIP as usize] as usize;
     if is_code(at) {
@@ -61,7 +62,8 @@ fn read(from: usize, to: &mut [usize], size: usize) -> bool {
         iov_base: to.as_mut_ptr().cast(),
         iov_len: size.min(size_of_val(to)),
     };
-    // SAFETY: the kernel reads our own memory, as far as it is there, and writes to the slice.
+    // SAFETY: the kernel reads this process, as far as memory is mapped, and writes at most as many bytes as
+    // the slice has.
     let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
     copied == size as isize
 }
@@ -72,7 +74,8 @@ fn returns_from_call(address: usize) -> bool {
     if !is_code(address) || !is_code(address.wrapping_sub(LONGEST)) {
         return false;
     }
-    // SAFETY: code of the program is there.
+    // SAFETY: the bytes are mapped and readable: the address is in code, and `LONGEST` bytes further than its
+    // beginning.
     let before = unsafe { std::slice::from_raw_parts((address - LONGEST) as *const u8, LONGEST) };
     // To an address near by, to one that is in memory, or to one in a register.
     before[1] == 0xe8

@@ -107,7 +107,7 @@ impl FunctionKind {
 
     /// True if an atomic access of this many bits there is no event.
     #[inline]
-    pub(crate) fn is_quiet(self, bits: u8) -> bool {
+    pub(crate) fn is_no_event(self, bits: u8) -> bool {
         match self {
             FunctionKind::User | FunctionKind::Passes => false,
             FunctionKind::Locks => bits != u32::BITS as u8,
@@ -320,7 +320,7 @@ pub(crate) fn path(name: &str) -> String {
                     head(own)
                 });
                 match own {
-                    Some(own) if is_somebodys(&own) => path = own,
+                    Some(own) if is_in_a_crate(&own) => path = own,
                     _ => path.truncate(path.trim_end_matches("::").len()),
                 }
                 rest = after;
@@ -373,7 +373,7 @@ fn of_type(text: &str) -> String {
         return head(text);
     };
     let (own, of_trait) = (head(&text[..at]), path(&text[at + 4..]));
-    match is_somebodys(&own) {
+    match is_in_a_crate(&own) {
         true => own,
         false => of_trait,
     }
@@ -390,7 +390,7 @@ fn head(text: &str) -> String {
 }
 
 /// True if it is the path of something in a crate, and no primitive type or parameter.
-fn is_somebodys(path: &str) -> bool {
+fn is_in_a_crate(path: &str) -> bool {
     path.contains("::")
 }
 
@@ -414,4 +414,127 @@ pub(crate) fn atomic(name: &str) -> Option<&'static str> {
     let rest = path.strip_prefix("core::sync::atomic::")?;
     let end = rest.find(|c: char| !c.is_alphanumeric())?;
     TYPES.into_iter().find(|&it| it == &rest[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_have_no_generic_arguments() {
+        for (name, expected) in [
+            ("mycrate::table::run", "mycrate::table::run"),
+            ("mycrate::run::<u32, alloc::vec::Vec<u8>>", "mycrate::run"),
+            ("alloc::vec::Vec<T,A>::push", "alloc::vec::Vec::push"),
+            (
+                "<alloc::sync::Arc<T> as core::clone::Clone>::clone",
+                "alloc::sync::Arc::clone",
+            ),
+            // A primitive type has the path of the trait.
+            (
+                "<u32 as core::fmt::Display>::fmt",
+                "core::fmt::Display::fmt",
+            ),
+            (
+                "<&mut mycrate::Table as core::ops::Drop>::drop",
+                "mycrate::Table::drop",
+            ),
+            ("mycrate[1a2b]::run", "mycrate::run"),
+            ("<mycrate::Call<fn() -> u8>>::go", "mycrate::Call::go"),
+            (
+                "core::ops::<impl core::clone::Clone for mycrate::Table>::clone",
+                "mycrate::Table::clone",
+            ),
+        ] {
+            assert_eq!(path(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn functions_are_the_users_unless_a_rule_says_otherwise() {
+        for (name, expected) in [
+            ("mycrate::run", FunctionKind::User),
+            ("main", FunctionKind::User),
+            ("stdx::sync::lock", FunctionKind::User),
+            ("core::ptr::read", FunctionKind::Passes),
+            (
+                "<alloc::sync::Arc<T> as core::clone::Clone>::clone",
+                FunctionKind::Counts,
+            ),
+            (
+                "alloc::sync::Arc<T,A>::strong_count",
+                FunctionKind::AsksCount,
+            ),
+            ("alloc::sync::Arc<T,A>::drop_slow", FunctionKind::DropsLast),
+            (
+                "std::sync::poison::mutex::Mutex<T>::lock",
+                FunctionKind::Locks,
+            ),
+            (
+                "std::sync::mpmc::list::Channel<T>::send",
+                FunctionKind::ChannelSend,
+            ),
+            (
+                "std::sync::mpmc::array::Channel<T>::try_recv",
+                FunctionKind::ChannelTryReceive,
+            ),
+            (
+                "std::sync::mpmc::list::Channel<T>::len",
+                FunctionKind::Inside,
+            ),
+            ("gimli::read::line::parse", FunctionKind::Inside),
+            ("std::thread::scoped::scope", FunctionKind::Scope),
+            (
+                "std::thread::scoped::scope::{{closure}}",
+                FunctionKind::Inside,
+            ),
+        ] {
+            assert_eq!(kind(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_read_back_from_their_numbers() {
+        for (number, kind) in FunctionKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, number);
+            assert_eq!(FunctionKind::of_number(number as u8), kind);
+        }
+    }
+
+    #[test]
+    fn calls_inside_of_the_library_count_as_the_outermost_function() {
+        use FunctionKind::*;
+        for outer in FunctionKind::ALL {
+            assert_eq!(Passes.entered_from(outer), outer, "transparent functions");
+            assert_eq!(User.entered_from(outer), User, "a closure of the user");
+            if outer.is_inside() {
+                assert_eq!(Inside.entered_from(outer), outer);
+                assert_eq!(Locks.entered_from(outer), outer);
+            }
+        }
+        assert_eq!(Inside.entered_from(User), Inside);
+        assert_eq!(Counts.entered_from(AsksCount), AsksCount);
+        assert_eq!(ChannelSend.entered_from(Inside), ChannelSend);
+    }
+
+    #[test]
+    fn atomics_of_the_user_are_events_and_those_of_the_library_are_not() {
+        assert!(!FunctionKind::User.is_no_event(64));
+        assert!(!FunctionKind::Passes.is_no_event(8));
+        assert!(!FunctionKind::Locks.is_no_event(32), "the word of a lock");
+        assert!(FunctionKind::Locks.is_no_event(8));
+        assert!(FunctionKind::Counts.is_no_event(64));
+    }
+
+    #[test]
+    fn atomic_types_are_known_by_their_methods() {
+        let name = "core::sync::atomic::AtomicU32::fetch_add";
+        assert_eq!(atomic(name), Some("AtomicU32"));
+        assert_eq!(
+            atomic("core::sync::atomic::AtomicPtr<T>::load"),
+            Some("AtomicPtr")
+        );
+        assert_eq!(atomic("core::sync::atomic::fence"), None);
+        assert_eq!(atomic("mycrate::AtomicU32::load"), None);
+    }
 }

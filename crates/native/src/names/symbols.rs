@@ -268,3 +268,48 @@ pub(crate) fn function(address: usize) -> Option<String> {
         Some(short(name))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        assert_eq!(demangled("counter"), "counter");
+        assert_eq!(demangled("_ZN5table4lockEv"), "table::lock()");
+        assert_eq!(demangled("_ZN12_GLOBAL__N_14slotE"), "slot");
+        // Short names of C would be types in C++.
+        assert_eq!(demangled("i"), "i");
+        assert_eq!(demangled("v"), "v");
+        // A static of a function of C.
+        assert_eq!(demangled("seen.3"), "seen");
+    }
+
+    #[test]
+    fn names_of_rust_are_read_in_both_manglings() {
+        let legacy = "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE";
+        assert!(demangled(legacy).starts_with("core::fmt::Write::write_fmt"));
+        assert_eq!(
+            called("_RNvCs1234_7mycrate7COUNTER", SymbolKind::Data),
+            "COUNTER"
+        );
+        let function = called("_RNvCs1234_7mycrate3run", SymbolKind::Text);
+        assert!(
+            function.ends_with("::run") && function.starts_with("mycrate"),
+            "{function}"
+        );
+    }
+
+    #[test]
+    fn critical_sections_have_the_name_in_the_directive() {
+        assert_eq!(
+            before_dot(".gomp_critical_user_table.var").as_deref(),
+            Some("table")
+        );
+        assert_eq!(
+            before_dot(".gomp_critical_user_.var").as_deref(),
+            Some("unnamed")
+        );
+        assert_eq!(before_dot("plain"), None);
+    }
+}

@@ -423,3 +423,47 @@ fn lengths(unit: &Unit<Reader>, of: UnitOffset) -> Vec<u64> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(is_rust: bool) -> Fields {
+        Fields {
+            text: "table".to_owned(),
+            is_rust,
+            outer: None,
+        }
+    }
+
+    #[test]
+    fn fields_of_the_library_are_not_shown() {
+        let mut path = fields(true);
+        path.add_field("Table", "count", "AtomicUsize");
+        path.add_field("AtomicUsize", "v", "UnsafeCell<usize>");
+        path.add_field("UnsafeCell<usize>", "value", "usize");
+        assert_eq!(path.outside(), "table.count");
+        let mut path = fields(true);
+        path.add_field("Table", "lock", "Mutex<u32>");
+        path.add_field("Mutex<u32>", "inner", "Mutex");
+        path.add_field("Mutex", "futex", "AtomicU32");
+        assert_eq!(path.outside(), "table.lock");
+    }
+
+    #[test]
+    fn fields_of_the_same_names_are_shown_in_c() {
+        let mut path = fields(false);
+        path.add_field("AtomicUsize", "v", "int");
+        path.add_index(2);
+        assert_eq!(path.outside(), "table.v[2]");
+    }
+
+    #[test]
+    fn fields_behind_those_of_the_library_are_shown_with_them() {
+        let mut path = fields(true);
+        path.add_field("Mutex<Data>", "data", "UnsafeCell<Data>");
+        path.add_field("UnsafeCell<Data>", "value", "Data");
+        path.add_field("Data", "sum", "u64");
+        assert_eq!(path.outside(), "table.data.value.sum");
+    }
+}

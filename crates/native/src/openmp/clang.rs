@@ -4,8 +4,9 @@
 use std::ffi::{c_int, c_void};
 
 use super::team::{self, Region, with_member, with_state};
-use super::work::{self, Schedule, Values};
+use super::work::{self, Schedule, Share, Values};
 use super::{caller, runtime};
+use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::variadic::{IN_REGISTERS, invoke, variadic};
 use crate::host::mode::host;
 
@@ -15,7 +16,8 @@ pub(super) type Number = c_int;
 /// Calls a region's function: the number of the thread, twice, then the region's arguments.
 extern "C" fn run(number: usize, arguments: *const usize) {
     let number = number as Number;
-    // SAFETY: a region of clang's has its function, the number of its arguments, and these.
+    // SAFETY: `fork_with` makes such regions with the function, the number of its arguments, and those, of
+    // which at least four can be read. The function takes as many after two addresses of numbers.
     unsafe {
         let (function, count) = (arguments.read(), arguments.add(1).read());
         let number = &raw const number as usize;
@@ -28,7 +30,12 @@ variadic! {
 }
 
 /// The arguments begin at `list`, with the address that the call returns to after the third.
-extern "C" fn fork_with(_place: SourceLocation, count: c_int, function: usize, list: *const usize) {
+extern "C" fn fork_with(
+    _place: SourceLocation,
+    count: c_int,
+    function: usize,
+    list: GuestPtr<usize>,
+) {
     // Number of words that are read from the list even if it is shorter.
     const LEAST: usize = 4;
     let code = caller();
@@ -40,8 +47,7 @@ extern "C" fn fork_with(_place: SourceLocation, count: c_int, function: usize, l
         } else {
             index + 1
         };
-        // SAFETY: the caller has put so many arguments there.
-        arguments.push(unsafe { list.add(at).read() });
+        arguments.push(list.add(at).read());
     }
     arguments.resize(arguments.len().max(2 + LEAST), 0);
     let size = host(|| with_state(|state| state.next_size.take()));
@@ -146,13 +152,16 @@ extern "C" fn copy(
     host(|| team::barrier(code));
 }
 
+/// Number of the schedule of a loop in parts of a fixed size, which the threads take in turn.
+const IN_PARTS: c_int = 33;
+
 /// Numbers of schedules; higher bits have options.
 fn schedule(number: c_int) -> (Schedule, bool) {
     const ORDERED: c_int = 64;
     let kind = number & 0xffff;
     let is_ordered = (ORDERED..ORDERED + 32).contains(&kind);
     let schedule = match if is_ordered { kind - 32 } else { kind } {
-        33 | 34 => Schedule::Static,
+        IN_PARTS | 34 => Schedule::Static,
         _ => Schedule::Dynamic,
     };
     (schedule, is_ordered)
@@ -167,39 +176,20 @@ macro_rules! loops {
 
                 /// The part of the running thread: the first, or a single one.
                 extern "C" fn fixed(
-                    _place: SourceLocation, _number: Number, kind: c_int, is_last: *mut c_int,
-                    lower: *mut $type, upper: *mut $type, stride: *mut $signed, step: $signed,
+                    _place: SourceLocation, _number: Number, kind: c_int, is_last: GuestPtr<c_int>,
+                    lower: GuestPtr<$type>, upper: GuestPtr<$type>, stride: GuestPtr<$signed>, step: $signed,
                     size: $signed,
                 ) {
-                    const IN_PARTS: c_int = 33;
-                    // SAFETY: the program says where the limits are.
-                    let (first, last) = unsafe { (*lower, *upper) };
-                    let (number, team) = host(|| {
-                        with_member(|team, member| (member.number as i64, team.size as i64))
+                    let values = values(lower.read(), upper.read(), step);
+                    let member = host(|| {
+                        with_member(|team, member| (member.number as u64, team.size as u64))
                     });
-                    let values = values(first, last, step);
-                    let count = values.count as i64;
-                    let size = match kind & 0xffff == IN_PARTS {
-                        true => (size as i64).max(1),
-                        false => (count + team - 1) / team,
-                    };
-                    let step = i64::from(step);
-                    let from = number * size;
-                    let (from, to) = match kind & 0xffff == IN_PARTS {
-                        true => (from, from + size),
-                        false => (from.min(count), (from + size).min(count)),
-                    };
-                    let whole = (count + size.max(1) - 1) / size.max(1);
-                    let owner = if whole == 0 { 0 } else { (whole - 1) % team };
-                    // SAFETY: the program says where it wants these.
-                    unsafe {
-                        *lower = (first as i64).wrapping_add(from.wrapping_mul(step)) as $type;
-                        *upper = (first as i64).wrapping_add((to - 1).wrapping_mul(step)) as $type;
-                        *stride = (size * team).wrapping_mul(step) as $signed;
-                        if !is_last.is_null() {
-                            *is_last = c_int::from(whole > 0 && owner == number);
-                        }
-                    }
+                    let size = (kind & 0xffff == IN_PARTS).then_some(size as i64);
+                    let share = Share::new(values, size, member);
+                    lower.write(share.first as $type);
+                    upper.write(share.last as $type);
+                    stride.write(share.stride as $signed);
+                    is_last.set(share.is_last.into());
                 }
 
                 fn values(first: $type, last: $type, step: $signed) -> Values {
@@ -223,24 +213,17 @@ macro_rules! loops {
                 }
 
                 extern "C" fn next(
-                    _place: SourceLocation, _number: Number, is_last: *mut c_int, lower: *mut $type,
-                    upper: *mut $type, stride: *mut $signed,
+                    _place: SourceLocation, _number: Number, is_last: GuestPtr<c_int>, lower: GuestPtr<$type>,
+                    upper: GuestPtr<$type>, stride: GuestPtr<$signed>,
                 ) -> c_int {
                     let code = caller();
                     let Some(part) = host(|| work::next_part(code)) else {
                         return 0;
                     };
-                    // SAFETY: the program says where it wants these.
-                    unsafe {
-                        *lower = part.first as $type;
-                        *upper = part.last as $type;
-                        if !stride.is_null() {
-                            *stride = part.step as $signed;
-                        }
-                        if !is_last.is_null() {
-                            *is_last = part.is_last.into();
-                        }
-                    }
+                    lower.write(part.first as $type);
+                    upper.write(part.last as $type);
+                    stride.set(part.step as $signed);
+                    is_last.set(part.is_last.into());
                     1
                 }
 
@@ -298,4 +281,31 @@ runtime! {
     fn __kmpc_for_static_fini as nothing;
     fn __kmpc_ordered as ordered;
     fn __kmpc_end_ordered as nothing;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of `sched_type` in LLVM's `kmp.h`.
+    #[test]
+    fn schedules_have_the_numbers_of_llvm() {
+        let is = |number, schedule: Schedule, is_ordered| {
+            assert!(
+                super::schedule(number) == (schedule, is_ordered),
+                "{number}"
+            );
+        };
+        is(33, Schedule::Static, false); // kmp_sch_static_chunked
+        is(34, Schedule::Static, false); // kmp_sch_static
+        is(35, Schedule::Dynamic, false); // kmp_sch_dynamic_chunked
+        is(36, Schedule::Dynamic, false); // kmp_sch_guided_chunked
+        is(37, Schedule::Dynamic, false); // kmp_sch_runtime
+        is(65, Schedule::Static, true); // kmp_ord_static_chunked
+        is(66, Schedule::Static, true); // kmp_ord_static
+        is(67, Schedule::Dynamic, true); // kmp_ord_dynamic_chunked
+        // With the modifiers for monotonic and nonmonotonic schedules.
+        is(35 | 1 << 29, Schedule::Dynamic, false);
+        is(33 | 1 << 30, Schedule::Static, false);
+    }
 }

@@ -23,7 +23,8 @@ extern "C" fn allocate_task(
 ) -> *mut Task {
     const ALIGNMENT: usize = 16;
     let size = size.next_multiple_of(ALIGNMENT);
-    // SAFETY: memory of the program's, with room for both.
+    // SAFETY: the block has `size + shared` bytes, and compilers pass a `size` that includes the header;
+    // all-zero fields are overwritten before they are read.
     unsafe {
         let task = libc::calloc(1, size + shared).cast::<Task>();
         (*task).shared = task.cast::<u8>().add(size).cast();
@@ -35,7 +36,7 @@ extern "C" fn allocate_task(
 /// The function of a thread that does a task.
 extern "C" fn do_task(task: *mut Task) -> usize {
     let number = host(team::number);
-    // SAFETY: made by `allocate_task`.
+    // SAFETY: compilers pass the result of `allocate_task`, which has set the function.
     unsafe { ((*task).function)(number, task) };
     0
 }

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_long, c_uint, c_void};
 use super::team::{self, Region, with_member};
 use super::work::{self, Schedule, Values};
 use super::{caller, runtime, tasks};
+use crate::abi::guest_ptr::GuestPtr;
 use crate::host::mode::host;
 use crate::threads::failure;
 
@@ -13,7 +14,8 @@ type Function = extern "C" fn(usize);
 
 /// Runs the function of a region.
 extern "C" fn run(_number: usize, arguments: *const usize) {
-    // SAFETY: a region of gcc's has its function and the argument of that.
+    // SAFETY: `run_region` and `parallel_loop` are the only ones that make regions with this function, and
+    // pass a function of this type and its argument first.
     let (function, data): (Function, usize) = unsafe {
         (
             std::mem::transmute::<usize, Function>(arguments.read()),
@@ -38,7 +40,7 @@ extern "C" fn parallel(function: usize, data: usize, size: c_uint, _flags: c_uin
 
 /// Runs the function of a region that begins with a loop.
 extern "C" fn run_loop(number: usize, arguments: *const usize) {
-    // SAFETY: such a region has these arguments after the function and its argument.
+    // SAFETY: `parallel_loop` makes such regions with these four numbers after the function and its argument.
     let [start, end, step, size] =
         [2, 3, 4, 5].map(|index| unsafe { arguments.add(index).read() as i64 });
     let values = Values::until(start, end, step);
@@ -89,19 +91,16 @@ extern "C" fn parallel_sections(
 }
 
 /// Returns the next part of a loop, if there is one.
-fn next(first: *mut c_long, end: *mut c_long, code: usize) -> bool {
+fn next(first: GuestPtr<c_long>, end: GuestPtr<c_long>, code: usize) -> bool {
     let part = work::next_part(code);
     if let Some(part) = &part {
-        // SAFETY: the program says where it wants the values.
-        unsafe {
-            first.write(part.first);
-            end.write(part.end);
-        }
+        first.write(part.first);
+        end.write(part.end);
     }
     part.is_some()
 }
 
-extern "C" fn next_of_loop(first: *mut c_long, end: *mut c_long) -> bool {
+extern "C" fn next_of_loop(first: GuestPtr<c_long>, end: GuestPtr<c_long>) -> bool {
     let code = caller();
     host(|| next(first, end, code))
 }
@@ -111,8 +110,8 @@ macro_rules! starts {
     ($($name:ident: $schedule:ident, $is_ordered:literal;)*) => {
         $(
             extern "C" fn $name(
-                start: c_long, end: c_long, step: c_long, size: c_long, to: *mut c_long,
-                to_end: *mut c_long,
+                start: c_long, end: c_long, step: c_long, size: c_long, to: GuestPtr<c_long>,
+                to_end: GuestPtr<c_long>,
             ) -> bool {
                 let code = caller();
                 let values = Values::until(start, end, step);
@@ -136,8 +135,8 @@ extern "C" fn start_runtime(
     start: c_long,
     end: c_long,
     step: c_long,
-    to: *mut c_long,
-    to_end: *mut c_long,
+    to: GuestPtr<c_long>,
+    to_end: GuestPtr<c_long>,
 ) -> bool {
     start_dynamic(start, end, step, 1, to, to_end)
 }
@@ -146,8 +145,8 @@ extern "C" fn start_ordered_runtime(
     start: c_long,
     end: c_long,
     step: c_long,
-    to: *mut c_long,
-    to_end: *mut c_long,
+    to: GuestPtr<c_long>,
+    to_end: GuestPtr<c_long>,
 ) -> bool {
     start_ordered_dynamic(start, end, step, 1, to, to_end)
 }
@@ -252,7 +251,8 @@ extern "C" fn task(
     }
     let mut own = std::ptr::null_mut();
     let alignment = (alignment as usize).max(std::mem::size_of::<usize>());
-    // SAFETY: asks for memory of the program's; the data is that large.
+    // SAFETY: the alignment is a power of two and at least that of an address, because compilers pass that of
+    // a type. The new block has `size` bytes, and so has the data, as compilers promise.
     unsafe {
         libc::posix_memalign(&mut own, alignment, (size as usize).max(1));
         match copy {

@@ -149,7 +149,7 @@ struct Start {
 
 /// The first function of a thread of a team, as guest.
 extern "C" fn start(start: *mut Start) -> usize {
-    // SAFETY: made for this thread by `enter`.
+    // SAFETY: `enter` has leaked the box for this thread alone.
     let start = unsafe { Box::from_raw(start) };
     let Region { function, code } = start.region;
     function(start.number, start.arguments);

@@ -60,6 +60,41 @@ impl Values {
     }
 }
 
+/// The share of one thread in a loop without a common counter, as libomp describes it: its first part, and the
+/// distance to the next.
+#[derive(Debug)]
+pub(super) struct Share {
+    pub(super) first: i64,
+    pub(super) last: i64,
+    pub(super) stride: i64,
+    /// True if the last value of the whole loop is in one of its parts.
+    pub(super) is_last: bool,
+}
+
+impl Share {
+    /// Returns the share of the member with a number in a team of a size. Parts without a size are as large as
+    /// they can be, so that each thread has one.
+    pub(super) fn new(values: Values, size: Option<i64>, (number, team): (u64, u64)) -> Self {
+        let part = match size {
+            Some(size) => u64::try_from(size).unwrap_or(0).max(1),
+            None => values.count.div_ceil(team),
+        };
+        let from = number.wrapping_mul(part);
+        // The program itself stops at the end of the loop where there may be more parts.
+        let (from, to) = match size {
+            Some(_) => (from, from.wrapping_add(part)),
+            None => (from.min(values.count), (from + part).min(values.count)),
+        };
+        let parts = values.count.div_ceil(part.max(1));
+        Share {
+            first: values.at(from),
+            last: values.at(to.wrapping_sub(1)),
+            stride: values.step.wrapping_mul(part.wrapping_mul(team) as i64),
+            is_last: parts > 0 && (parts - 1) % team == number,
+        }
+    }
+}
+
 /// Values that a thread is to go through.
 pub(super) struct Part {
     pub(super) first: i64,
@@ -230,4 +265,102 @@ fn turn(work: usize, part: u64, call: semaphore::Call, code: usize) {
     });
     let initial = || Object::Semaphore(object::semaphore::Semaphore::counting(0));
     objects::call(address, TURN, initial, object::Call::Semaphore(call), code);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random_inputs::Inputs;
+
+    /// The values of `for (i = start; i < end; i += step)`, or with `>` for negative steps.
+    fn run(start: i64, end: i64, step: i64) -> Vec<i64> {
+        let mut values = Vec::new();
+        let mut value = start;
+        while step > 0 && value < end || step < 0 && value > end {
+            values.push(value);
+            value += step;
+        }
+        values
+    }
+
+    fn random_loop(inputs: &mut Inputs) -> (i64, i64, i64) {
+        let start = inputs.below(200) as i64 - 100;
+        let end = inputs.below(200) as i64 - 100;
+        let step = inputs.below(41) as i64 - 20;
+        (start, end, step)
+    }
+
+    #[test]
+    fn values_are_those_of_the_loop() {
+        let mut inputs = Inputs::new(6);
+        for _ in 0..5_000 {
+            let (start, end, step) = random_loop(&mut inputs);
+            let values = Values::until(start, end, step);
+            let expected = run(start, end, step);
+            let found: Vec<i64> = (0..values.count).map(|index| values.at(index)).collect();
+            assert_eq!(found, expected, "{start} {end} {step}");
+        }
+    }
+
+    #[test]
+    fn loops_over_all_numbers_are_counted() {
+        assert_eq!(Values::until(i64::MIN, i64::MAX, 1).count, u64::MAX);
+        assert_eq!(Values::until(i64::MAX, i64::MIN, -1).count, u64::MAX);
+        assert_eq!(Values::until(i64::MIN, i64::MAX, i64::MAX).count, 3);
+        assert_eq!(Values::until(0, 10, 0).count, 0);
+    }
+
+    /// What a program does with its share: parts one stride apart, cut off at the end of the loop.
+    fn of_share(share: &Share, values: Values, has_more: bool) -> Vec<i64> {
+        let end = values.at(values.count);
+        let is_inside = |value: i64| (value < end) == (values.step > 0) && value != end;
+        let mut found = Vec::new();
+        let (mut first, mut last) = (share.first, share.last);
+        while values.count > 0 && is_inside(first) {
+            let mut value = first;
+            while is_inside(value) && (value <= last) == (values.step > 0)
+                || value == last && is_inside(value)
+            {
+                found.push(value);
+                value += values.step;
+            }
+            if !has_more {
+                break;
+            }
+            first += share.stride;
+            last += share.stride;
+        }
+        found
+    }
+
+    #[test]
+    fn each_value_is_in_the_share_of_one_thread() {
+        let mut inputs = Inputs::new(7);
+        for _ in 0..3_000 {
+            let (start, end, step) = random_loop(&mut inputs);
+            let values = Values::until(start, end, step);
+            let size = (inputs.below(2) == 0).then(|| inputs.below(6) as i64);
+            let team = 1 + inputs.below(5);
+            let mut all = Vec::new();
+            let mut last = Vec::new();
+            for number in 0..team {
+                let share = Share::new(values, size, (number, team));
+                let own = of_share(&share, values, size.is_some());
+                let has_last = own.contains(&values.at(values.count.wrapping_sub(1)));
+                if values.count > 0 {
+                    assert_eq!(
+                        share.is_last, has_last,
+                        "{start} {end} {step} {size:?} {share:?}"
+                    );
+                }
+                last.extend(share.is_last.then_some(number));
+                all.extend(own);
+            }
+            assert_eq!(last.len(), usize::from(values.count > 0));
+            let mut expected = run(start, end, step);
+            expected.sort();
+            all.sort();
+            assert_eq!(all, expected, "{start} {end} {step} {size:?} {team}");
+        }
+    }
 }

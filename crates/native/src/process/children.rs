@@ -6,7 +6,8 @@ use std::ffi::{c_char, c_int, c_void};
 use super::faults;
 use super::restart::private_fork;
 use crate::abi::guest;
-use crate::abi::real::real;
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::abi::trampoline::{departing, watched};
 use crate::execution::part::{Part, PartCell};
 use crate::host::mode::{self, host, is_guest};
@@ -48,7 +49,8 @@ impl Drop for Children {
     fn drop(&mut self) {
         for &child in &self.numbers {
             let mut status = 0;
-            // SAFETY: only a child that was not waited for is ended, so the number is still its own.
+            // SAFETY: `kill` must not hit another process: only a child that was not waited for is killed, so
+            // the number is still its own.
             unsafe {
                 if libc::waitpid(child, &mut status, libc::WNOHANG) == 0 {
                     libc::kill(child, libc::SIGKILL);
@@ -98,15 +100,12 @@ extern "C" fn on_register(
         true => CHILDREN.get().handlers.push(handlers),
         false => HANDLERS_BEFORE.get().push(handlers),
     }
-    let register = real!(fn __register_atfork(usize, usize, usize, *mut c_void) -> c_int);
-    // SAFETY: what the caller wanted.
-    unsafe { register(prepare, parent, child, module) }
+    forward!(fn __register_atfork(prepare: usize, parent: usize, child: usize, module: *mut c_void) -> c_int)
 }
 
 extern "C" fn on_fork(_code: usize) -> libc::pid_t {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn fork() -> libc::pid_t)() };
+        return forward!(fn fork() -> libc::pid_t);
     }
     fork_guest(true)
 }
@@ -119,8 +118,7 @@ extern "C" fn on_vfork(code: usize) -> libc::pid_t {
 
 extern "C" fn on_bare_fork(_code: usize) -> libc::pid_t {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn _Fork() -> libc::pid_t)() };
+        return forward!(fn _Fork() -> libc::pid_t);
     }
     fork_guest(false)
 }
@@ -137,7 +135,7 @@ fn call_handlers(which: usize) {
 }
 
 fn fork_guest(calls_handlers: bool) -> libc::pid_t {
-    // SAFETY: asks the kernel.
+    // SAFETY: `getpid` has no precondition.
     let parent = unsafe { libc::getpid() };
     if calls_handlers {
         host(|| call_handlers(0));
@@ -180,7 +178,8 @@ fn be_free(parent: libc::pid_t) {
     faults::remove();
     signals::hand_over();
     for name in [c"LD_PRELOAD", c"RADDLE_NATIVE"] {
-        // SAFETY: the child has one thread.
+        // SAFETY: `unsetenv` must not race with a use of the environment, and the child of a fork has one
+        // thread.
         unsafe { libc::unsetenv(name.as_ptr()) };
     }
 }
@@ -188,7 +187,7 @@ fn be_free(parent: libc::pid_t) {
 fn call_handlers_freely() {
     let handlers = handlers();
     for handler in handlers.iter().map(|all| all[2]).filter(|&it| it != 0) {
-        // SAFETY: the program gave such functions to `pthread_atfork`.
+        // SAFETY: the number is a function of this type, because the program gave it to `pthread_atfork`.
         let handler: extern "C" fn() = unsafe { std::mem::transmute(handler) };
         handler();
     }
@@ -200,27 +199,25 @@ type More = *const c_void;
 
 departing! {
     fn posix_spawn(
-        child: *mut libc::pid_t, path: Text, actions: More, attributes: More, arguments: Texts,
+        child: GuestPtr<libc::pid_t>, path: Text, actions: More, attributes: More, arguments: Texts,
         environment: Texts
     ) -> c_int as on_spawn("rax");
     fn posix_spawnp(
-        child: *mut libc::pid_t, path: Text, actions: More, attributes: More, arguments: Texts,
+        child: GuestPtr<libc::pid_t>, path: Text, actions: More, attributes: More, arguments: Texts,
         environment: Texts
     ) -> c_int as on_spawn_by_name("rax");
 }
 
-/// A program was started, by whomever.
-fn started(error: c_int, child: *mut libc::pid_t) -> c_int {
+/// A program was started, by a guest or by raddle.
+fn started(error: c_int, child: GuestPtr<libc::pid_t>) -> c_int {
     if error == 0 && is_guest() {
-        // SAFETY: where the program wants the number of the child, or nothing.
-        let child = unsafe { child.as_ref() }.copied();
-        host(|| CHILDREN.get().add(child));
+        host(|| CHILDREN.get().add(child.get()));
     }
     error
 }
 
 extern "C" fn on_spawn(
-    child: *mut libc::pid_t,
+    child: GuestPtr<libc::pid_t>,
     path: Text,
     actions: More,
     attributes: More,
@@ -228,14 +225,15 @@ extern "C" fn on_spawn(
     environment: Texts,
     _code: usize,
 ) -> c_int {
-    let spawn = real!(fn posix_spawn(*mut libc::pid_t, Text, More, More, Texts, Texts) -> c_int);
-    // SAFETY: what the caller wanted.
-    let error = unsafe { spawn(child, path, actions, attributes, arguments, environment) };
+    let error = forward!(fn posix_spawn(
+        child: GuestPtr<libc::pid_t>, path: Text, actions: More, attributes: More, arguments: Texts,
+        environment: Texts
+    ) -> c_int);
     started(error, child)
 }
 
 extern "C" fn on_spawn_by_name(
-    child: *mut libc::pid_t,
+    child: GuestPtr<libc::pid_t>,
     path: Text,
     actions: More,
     attributes: More,
@@ -243,8 +241,9 @@ extern "C" fn on_spawn_by_name(
     environment: Texts,
     _code: usize,
 ) -> c_int {
-    let spawn = real!(fn posix_spawnp(*mut libc::pid_t, Text, More, More, Texts, Texts) -> c_int);
-    // SAFETY: what the caller wanted.
-    let error = unsafe { spawn(child, path, actions, attributes, arguments, environment) };
+    let error = forward!(fn posix_spawnp(
+        child: GuestPtr<libc::pid_t>, path: Text, actions: More, attributes: More, arguments: Texts,
+        environment: Texts
+    ) -> c_int);
     started(error, child)
 }

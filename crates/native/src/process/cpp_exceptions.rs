@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char, c_void};
 
 use addr2line::{demangle, gimli};
 
-use crate::abi::real::real;
+use crate::abi::real::forward;
 use crate::abi::trampoline;
 use crate::engine::Manner;
 use crate::execution::shadow_stack;
@@ -26,21 +26,21 @@ trampoline::entry! {
 
 extern "C" fn on_terminate(code: usize) -> ! {
     if !mode::is_guest() {
-        // SAFETY: what the caller wanted.
-        unsafe { real!(fn _ZN9__gnu_cxx27__verbose_terminate_handlerEv() -> !)() }
+        forward!(fn _ZN9__gnu_cxx27__verbose_terminate_handlerEv() -> !)
     }
     let here = 0u8;
     let site = shadow_stack::called(code, &raw const here as usize);
-    // SAFETY: the C++ library calls this, so the ABI is its own.
+    // SAFETY: `current` needs the ABI of the C++ library that is loaded, which is the one that has called
+    // this.
     let message = match unsafe { current() } {
-        Some(exception) => format!("an exception that nobody caught: {exception}"),
+        Some(exception) => format!("an uncaught exception: {exception}"),
         None => "the program called std::terminate".to_owned(),
     };
     failure::diverge(|| failure::fail_in(Manner::Crash, message, site))
 }
 
 fn symbol(name: &CStr) -> *mut c_void {
-    // SAFETY: looks up a name.
+    // SAFETY: `dlsym` needs a C string.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }
 
@@ -58,8 +58,9 @@ unsafe fn current() -> Option<String> {
     if type_of.is_null() || globals.is_null() {
         return None;
     }
-    // SAFETY: functions of the C++ ABI with these names; a type has its name after its virtual table; the
-    // first field of the globals is the exception that was caught last.
+    // SAFETY: the C++ ABI gives functions of these names these types. A type has its name, a C string, after
+    // its virtual table; the first field of the globals is the exception that was caught last, and not null
+    // while it is handled.
     unsafe {
         let type_of: extern "C" fn() -> Type = std::mem::transmute(type_of);
         let globals: extern "C" fn() -> *const *const u8 = std::mem::transmute(globals);
@@ -98,7 +99,8 @@ unsafe fn what(thrown: *const c_void, exception: *const u8) -> Option<String> {
     if base.is_null() {
         return None;
     }
-    // SAFETY: the virtual tables of the ABI, which are the same in all versions of the library.
+    // SAFETY: a virtual table of the C++ ABI has these functions in these places in all versions of the
+    // library, and the exception is alive while it is handled.
     unsafe {
         let function = |object: *const u8, slot: usize| *(*object.cast::<*const usize>()).add(slot);
         let catches: Catches = std::mem::transmute(function(base.cast(), CATCHES));

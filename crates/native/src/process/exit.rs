@@ -1,9 +1,10 @@
 //! How programs end themselves: `exit`, `abort` and failing assertions.
 
-use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::ffi::{c_char, c_int, c_uint};
 
 use super::harness;
-use crate::abi::real::real;
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::abi::trampoline::entry;
 use crate::engine::Manner;
 use crate::execution::{running, shadow_stack};
@@ -17,14 +18,13 @@ entry! {
     fn _exit(status: c_int) -> ! as on_exit_at_once("rsi");
     fn _Exit(status: c_int) -> ! as on_exit_at_once("rsi");
     fn __assert_fail(
-        text: *const c_char, file: *const c_char, line: c_uint, function: *const c_char
+        text: GuestPtr<c_char>, file: GuestPtr<c_char>, line: c_uint, function: GuestPtr<c_char>
     ) -> ! as on_assert("r8");
 }
 
 extern "C" fn on_abort(code: usize) -> ! {
     if !mode::is_guest() {
-        // SAFETY: what the caller wanted.
-        unsafe { real!(fn abort() -> !)() }
+        forward!(fn abort() -> !)
     }
     let here = 0u8;
     let site = shadow_stack::called(code, &raw const here as usize);
@@ -51,8 +51,7 @@ fn end_program(status: c_int, code: usize) -> ! {
 extern "C" fn on_exit(status: c_int, code: usize) -> ! {
     if !mode::is_guest() {
         harness::exit(status);
-        // SAFETY: what the caller wanted.
-        unsafe { real!(fn exit(c_int) -> !)(status) }
+        forward!(fn exit(status: c_int) -> !)
     }
     end_program(status, code)
 }
@@ -60,8 +59,7 @@ extern "C" fn on_exit(status: c_int, code: usize) -> ! {
 extern "C" fn on_quick_exit(status: c_int, code: usize) -> ! {
     if !mode::is_guest() {
         harness::exit(status);
-        // SAFETY: what the caller wanted.
-        unsafe { real!(fn quick_exit(c_int) -> !)(status) }
+        forward!(fn quick_exit(status: c_int) -> !)
     }
     end_program(status, code)
 }
@@ -69,30 +67,25 @@ extern "C" fn on_quick_exit(status: c_int, code: usize) -> ! {
 extern "C" fn on_exit_at_once(status: c_int, code: usize) -> ! {
     if !mode::is_guest() {
         harness::exit(status);
-        // SAFETY: what the caller wanted.
-        unsafe { real!(fn _exit(c_int) -> !)(status) }
+        forward!(fn _exit(status: c_int) -> !)
     }
     end_program(status, code)
 }
 
 extern "C" fn on_assert(
-    text: *const c_char,
-    file: *const c_char,
+    text: GuestPtr<c_char>,
+    file: GuestPtr<c_char>,
     line: c_uint,
-    function: *const c_char,
+    function: GuestPtr<c_char>,
     code: usize,
 ) -> ! {
     if !mode::is_guest() {
-        type Text = *const c_char;
-        // SAFETY: what the caller wanted.
-        unsafe {
-            real!(fn __assert_fail(Text, Text, c_uint, Text) -> !)(text, file, line, function)
-        }
+        type Text = GuestPtr<c_char>;
+        forward!(fn __assert_fail(text: Text, file: Text, line: c_uint, function: Text) -> !)
     }
     let site = shadow_stack::users(code);
     failure::diverge(|| {
-        // SAFETY: `assert` has texts from the program's source.
-        let [text, file] = [text, file].map(|it| unsafe { CStr::from_ptr(it) }.to_string_lossy());
+        let [text, file] = [text, file].map(GuestPtr::to_text);
         let place = Some(format!("{file}:{line}:1"));
         running().fail(Manner::Assertion, failure::with_chain(&text, site), place);
         guests::end_everything()

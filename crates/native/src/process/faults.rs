@@ -36,7 +36,8 @@ static RADDLES: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Gives the calling OS thread a stack for handlers, unless it has one. Rust programs do so themselves.
 pub(crate) fn prepare() {
-    // SAFETY: both stacks are described by live values, and the new one is never given back.
+    // SAFETY: all-zero is a valid `stack_t`, and both descriptions outlive the calls. The new stack is never
+    // unmapped.
     unsafe {
         let mut old: libc::stack_t = std::mem::zeroed();
         libc::sigaltstack(null_mut(), &mut old);
@@ -54,7 +55,8 @@ pub(crate) fn prepare() {
 /// Comes before raddle's own handler, which is there once the first execution begins.
 pub(crate) fn install() {
     RADDLES.get_or_init(|| {
-        // SAFETY: all-zero is a valid `sigaction`, and both pointers are to live values.
+        // SAFETY: all-zero is a valid `sigaction`, both pointers are to live values, and the handler has the
+        // type that `SA_SIGINFO` asks for.
         unsafe {
             let mut raddles: libc::sigaction = std::mem::zeroed();
             libc::sigaction(libc::SIGSEGV, null_mut(), &mut raddles);
@@ -72,7 +74,7 @@ pub(crate) fn install() {
 /// In a child that is not controlled: faults end it.
 pub(crate) fn remove() {
     for (signal, _) in SIGNALS {
-        // SAFETY: what happens if nobody says otherwise.
+        // SAFETY: `SIG_DFL` is an action for every signal.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
 }
@@ -86,13 +88,14 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
     }
     match RADDLES.get() {
         Some(raddles) if raddles.sa_sigaction > libc::SIG_IGN => {
-            // SAFETY: raddle's handler takes these arguments, which are the kernel's.
+            // SAFETY: the number is a handler that was installed with SA_SIGINFO, so that it has this type;
+            // the arguments are the kernel's.
             unsafe {
                 let handler: Handler = std::mem::transmute(raddles.sa_sigaction);
                 handler(signal, info, context);
             }
         }
-        // SAFETY: the fault happens again and ends the process.
+        // SAFETY: `SIG_DFL` is an action for every signal: the fault happens again and ends the process.
         _ => unsafe {
             libc::signal(signal, libc::SIG_DFL);
         },

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::program;
+use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::stack;
 use crate::host::arena;
 use crate::host::phase::{self, Harness};
@@ -25,7 +26,7 @@ const NAME: usize = 1;
 /// Prepares a stack on which `main` begins.
 pub(crate) fn prepare() {
     let memory = map();
-    // SAFETY: the stack is new, and large enough; it is zeroed.
+    // SAFETY: `map` returns new pages, which are zeroed, and large enough for the first frame.
     let frame = unsafe { stack::first_frame(memory.end, begin) };
     HARNESS.store(frame, Relaxed);
 }
@@ -54,7 +55,7 @@ fn map() -> Range<usize> {
     assert!(memory != 0, "raddle: no memory for a stack");
     let stack = memory + PAGE..memory + PAGE + STACK;
     for page in [memory, stack.end] {
-        // SAFETY: a page of what was just mapped.
+        // SAFETY: the page is one of those just mapped, outside of the part that becomes the stack.
         unsafe { libc::mprotect(page as *mut _, PAGE, libc::PROT_NONE) };
     }
     stack
@@ -66,7 +67,8 @@ extern "C" fn begin() -> ! {
 
 /// Lets `main` go on until it stops.
 pub(crate) fn go_on() -> Stop {
-    // SAFETY: the stack is that of `main`, as it was left, or as the snapshot has it.
+    // SAFETY: `prepare` or the `swap` by which `main` stopped last has left the stack in `HARNESS`. A snapshot
+    // that was restored since then contains both as they were at such a moment.
     let word = unsafe { stack::swap(HOST.as_ptr(), HARNESS.load(Relaxed), 0) };
     match u32::try_from(word) {
         Ok(status) => Stop::End(status as c_int),
@@ -81,24 +83,22 @@ fn stop(why: Stop) -> ! {
         Stop::Test => usize::MAX,
     };
     let mut nowhere = 0;
-    // SAFETY: whoever let `main` go on is there.
+    // SAFETY: `main` runs inside of `go_on`, whose `swap` has left its stack in `HOST` and has not returned.
     unsafe { stack::swap(&mut nowhere, HOST.load(Relaxed), word) };
     unreachable!("raddle: main goes on after its end")
 }
 
 /// `main` starts a thread; returns the result of `pthread_create` if that is the test's.
-pub(crate) fn create(name: *mut usize, function: usize, argument: usize) -> Option<c_int> {
+pub(crate) fn create(name: GuestPtr<usize>, function: usize, argument: usize) -> Option<c_int> {
     if phase::harness() != Harness::Before {
         return None;
     }
     for (place, value) in TEST.iter().zip([function, argument]) {
         place.store(value, Relaxed);
     }
-    // SAFETY: the caller says where it wants the name. Whoever let `main` go on is there.
-    unsafe {
-        name.write(NAME);
-        stack::swap(HARNESS.as_ptr(), HOST.load(Relaxed), usize::MAX);
-    }
+    name.write(NAME);
+    // SAFETY: `main` runs inside of `go_on`, whose `swap` has left its stack in `HOST` and has not returned.
+    unsafe { stack::swap(HARNESS.as_ptr(), HOST.load(Relaxed), usize::MAX) };
     Some(0)
 }
 

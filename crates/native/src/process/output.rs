@@ -20,7 +20,7 @@ pub(crate) fn hide() {
     let is_shown = std::env::var_os("RADDLE_REPLAY").is_some();
     IS_SHOWN.store(is_shown, Relaxed);
     if is_shown {
-        // SAFETY: makes a descriptor.
+        // SAFETY: `fcntl` with these arguments only makes a descriptor.
         let before = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_DUPFD_CLOEXEC, HIGH) };
         BEFORE.store(before, Relaxed);
     }
@@ -29,7 +29,7 @@ pub(crate) fn hide() {
 
 /// Discards standard output from now on.
 pub(crate) fn discard() {
-    // SAFETY: the descriptor that is closed is ours.
+    // SAFETY: the path is a C string, and the descriptor that is closed was opened here.
     unsafe {
         let file = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY);
         if file >= 0 {
@@ -43,7 +43,7 @@ pub(crate) fn discard() {
 pub(crate) fn print(bytes: &[u8]) {
     let before = BEFORE.load(Relaxed);
     if before >= 0 {
-        // SAFETY: the bytes are there.
+        // SAFETY: `write` reads as many bytes as the slice has.
         unsafe {
             let write = real!(fn write(c_int, *const c_void, usize) -> isize);
             write(before, bytes.as_ptr().cast(), bytes.len());

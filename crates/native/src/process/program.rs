@@ -37,7 +37,7 @@ pub(crate) fn main() -> usize {
 /// Calls `main` with its arguments.
 pub(crate) fn call() -> c_int {
     let [main, count, arguments, environment] = MAIN.each_ref().map(|it| it.load(Relaxed));
-    // SAFETY: these are the program's `main` and what the system gave it.
+    // SAFETY: `set` was given the `main` of the program, which takes these arguments of the system.
     unsafe {
         let main: Main = std::mem::transmute(main);
         main(count as c_int, arguments as *mut _, environment as *mut _)
@@ -57,8 +57,9 @@ pub(crate) fn exec_again(setting: &str, value: &str) {
         return;
     };
     let arguments = MAIN[2].load(Relaxed) as *const *const c_char;
-    // SAFETY: no other thread of ours looks at the environment, and the program's wait for this one. The
-    // arguments are those that the system gave the program.
+    // SAFETY: `set_var` must not race with a use of the environment: no other thread of raddle's uses it, and
+    // those of the program wait for this one. `execv` needs a list of C strings that ends with null, as the
+    // arguments of the system do.
     unsafe {
         std::env::set_var("LD_PRELOAD", library);
         std::env::set_var(WANTED, if phase::is_test() { TEST } else { "program" });

@@ -3,6 +3,8 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::host::mode;
@@ -16,7 +18,7 @@ impl Part for RandomNumbers {}
 
 pub(crate) static RANDOM_NUMBERS: PartCell<RandomNumbers> = PartCell::new();
 
-/// The next number, by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// The next number of the running thread.
 fn next() -> u64 {
     let thread = running().thread().index();
     let states = &mut RANDOM_NUMBERS.get().0;
@@ -25,20 +27,21 @@ fn next() -> u64 {
         let first = (states.len() as u64) << 48;
         states.push(first);
     }
-    let state = &mut states[thread];
+    split_mix(&mut states[thread])
+}
+
+/// The next number by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
 }
 
-/// # Safety
-///
-/// There must be room for `size` bytes.
-pub(crate) unsafe fn fill(to: *mut u8, size: usize) {
+/// Fills a buffer of the program's.
+pub(crate) fn fill(to: GuestPtr<u8>, size: usize) {
     for index in 0..size {
-        // SAFETY: vouched for by the caller.
-        unsafe { to.add(index).write(next() as u8) };
+        to.add(index).write(next() as u8);
     }
 }
 
@@ -46,9 +49,8 @@ pub(crate) unsafe fn fill(to: *mut u8, size: usize) {
 const MOST: usize = 256;
 
 interpose! {
-    fn getrandom(to: *mut u8, size: usize, _flags: c_uint) -> isize as get("rcx") _code {
-        // SAFETY: the program has room there.
-        unsafe { fill(to, size) };
+    fn getrandom(to: GuestPtr<u8>, size: usize, _flags: c_uint) -> isize as get("rcx") _code {
+        fill(to, size);
         size as isize
     }
 
@@ -56,9 +58,8 @@ interpose! {
         next() as u32
     }
 
-    fn arc4random_buf(to: *mut c_void, size: usize) -> () as bytes("rdx") _code {
-        // SAFETY: the program has room there.
-        unsafe { fill(to.cast(), size) };
+    fn arc4random_buf(to: GuestPtr<u8>, size: usize) -> () as bytes("rdx") _code {
+        fill(to, size);
     }
 
     fn arc4random_uniform(limit: u32) -> u32 as below("rsi") _code {
@@ -68,23 +69,19 @@ interpose! {
 }
 
 crate::abi::trampoline::watched! {
-    fn getentropy(to: *mut u8, size: usize) -> c_int as entropy("rdx");
+    fn getentropy(to: GuestPtr<u8>, size: usize) -> c_int as entropy("rdx");
     fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> c_uint as of_device("rsi");
 }
 
-extern "C" fn entropy(to: *mut u8, size: usize, _code: usize) -> c_int {
+extern "C" fn entropy(to: GuestPtr<u8>, size: usize, _code: usize) -> c_int {
     if !mode::is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe {
-            crate::abi::real::real!(fn getentropy(*mut u8, usize) -> c_int)(to, size)
-        };
+        return forward!(fn getentropy(to: GuestPtr<u8>, size: usize) -> c_int);
     }
     if size > MOST {
         mode::set_errno(libc::EIO);
         return -1;
     }
-    // SAFETY: the program has room there.
-    mode::host(|| unsafe { fill(to, size) });
+    mode::host(|| fill(to, size));
     0
 }
 
@@ -92,10 +89,29 @@ extern "C" fn entropy(to: *mut u8, size: usize, _code: usize) -> c_int {
 extern "C" fn of_device(device: *mut c_void, _code: usize) -> c_uint {
     if !mode::is_guest() {
         type Device = *mut c_void;
-        // SAFETY: what the caller wanted.
-        return unsafe {
-            crate::abi::real::real!(fn _ZNSt13random_device9_M_getvalEv(Device) -> c_uint)(device)
-        };
+        return forward!(fn _ZNSt13random_device9_M_getvalEv(device: Device) -> c_uint);
     }
     mode::host(|| next() as c_uint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_mix;
+
+    /// The first numbers of the reference implementation for seed 1234567.
+    #[test]
+    fn numbers_are_those_of_split_mix_64() {
+        let mut state = 1_234_567;
+        let numbers = [(); 5].map(|()| split_mix(&mut state));
+        assert_eq!(
+            numbers,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423,
+                4_593_380_528_125_082_431,
+                16_408_922_859_458_223_821,
+            ]
+        );
+    }
 }

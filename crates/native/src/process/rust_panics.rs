@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use raddle_engine::ThreadId;
 
 use super::output;
-use crate::abi::real::real;
+use crate::abi::real::{forward, real};
 use crate::abi::unwinding::preceded;
 use crate::engine::Manner;
 use crate::execution::part::{Part, PartCell};
@@ -79,7 +79,7 @@ pub(crate) fn prepare() {
     unsafe extern "C" fn look(_: *mut c_void, _: *mut c_void) -> c_int {
         0
     }
-    // SAFETY: the function matches.
+    // SAFETY: the unwinder calls a function of this type, which ignores its second argument.
     unsafe { _Unwind_Backtrace(look, std::ptr::null_mut()) };
 }
 
@@ -135,7 +135,7 @@ fn read(printed: &[u8]) -> Option<(String, String)> {
 
 /// In guest mode: an exception begins.
 extern "C" fn raise(exception: *mut c_void) {
-    // SAFETY: what every exception begins with.
+    // SAFETY: the C++ ABI lets every exception begin with its class, a number of 8 bytes.
     if unsafe { exception.cast::<u64>().read() } != RUST {
         return;
     }
@@ -143,7 +143,7 @@ extern "C" fn raise(exception: *mut c_void) {
         list: [(0, 0); FRAMES],
         count: 0,
     };
-    // SAFETY: the function matches, and the list outlives the call.
+    // SAFETY: the unwinder calls a function of this type with a list that outlives the call.
     unsafe { _Unwind_Backtrace(Frames::add, (&raw mut frames).cast()) };
     mode::host(|| {
         let native = running();
@@ -207,7 +207,8 @@ unsafe extern "C" {
 
 impl Frames {
     unsafe extern "C" fn add(context: *mut c_void, to: *mut c_void) -> c_int {
-        // SAFETY: the unwinder's own, and the list.
+        // SAFETY: the unwinder passes a context that is valid during this call, and the list that
+        // `_Unwind_Backtrace` was called with, which nothing else refers to meanwhile.
         let (frames, frame) = unsafe {
             let frame = (_Unwind_GetCFA(context), _Unwind_GetIP(context));
             (&mut *to.cast::<Frames>(), frame)
@@ -245,16 +246,16 @@ preceded! {
 
 /// A frame goes on: its registers are prepared, and the first of those that it learns the exception by is
 /// `rax`.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn _Unwind_SetGR(context: *mut c_void, register: c_int, value: usize) {
     const RAX: c_int = 0;
     if register == RAX && mode::is_guest() {
-        // SAFETY: the unwinder's own.
+        // SAFETY: the caller passes a context that is valid during this call, because it calls
+        // `_Unwind_SetGR`.
         let frame = unsafe { _Unwind_GetCFA(context) };
         mode::host(|| with(running().thread(), |thread| thread.landed = (frame, value)));
     }
-    // SAFETY: what the caller wanted.
-    unsafe { real!(fn _Unwind_SetGR(*mut c_void, c_int, usize) -> ())(context, register, value) }
+    forward!(fn _Unwind_SetGR(context: *mut c_void, register: c_int, value: usize) -> ())
 }
 
 /// In host mode: the function of the running thread has returned; perhaps a panic has ended it.

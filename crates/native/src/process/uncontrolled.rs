@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_long};
 
-use crate::abi::real::real;
+use crate::abi::real::forward;
 use crate::abi::trampoline::replace;
 use crate::execution::shadow_stack;
 use crate::host::mode::host;
@@ -42,7 +42,8 @@ pub(crate) fn warn() {
 /// In guest mode: a new thread that shares memory is not controlled. Processes are not refused.
 pub(crate) fn refuse(number: c_long, flags: usize, code: usize) -> Option<Result<c_long, c_int>> {
     let flags = match number {
-        // SAFETY: the kernel reads the flags there, too.
+        // SAFETY: callers of `clone3` pass the address of a struct that begins with the flags; if they do
+        // not, the fault is theirs.
         libc::SYS_clone3 => unsafe { (flags as *const u64).read() },
         _ => flags as u64,
     };
@@ -72,11 +73,9 @@ extern "C" fn clone_by_name(
 ) -> c_int {
     refuse(libc::SYS_clone, flags as usize, shadow_stack::caller_site());
     type Word = usize;
-    // SAFETY: what the caller wanted.
-    unsafe {
-        let clone = real!(fn clone(Word, Word, c_int, Word, Word, Word, Word) -> c_int);
-        clone(function, stack, flags, argument, parent, local, child)
-    }
+    forward!(fn clone(
+        function: Word, stack: Word, flags: c_int, argument: Word, parent: Word, local: Word, child: Word
+    ) -> c_int)
 }
 
 replace! {

@@ -115,7 +115,8 @@ const LOOK_AT: usize = 512;
 fn local(address: usize, end: usize, first: usize) -> Option<String> {
     let slots = (address.next_multiple_of(8)..end).step_by(8).take(LOOK_AT);
     slots.into_iter().find_map(|slot| {
-        // SAFETY: that is a stack of the program's, below where it ends.
+        // SAFETY: reading needs a mapped word: the slot is aligned and lies in a stack of the program, below
+        // its end.
         let code = unsafe { (slot as *const usize).read() };
         let function = match shadow_stack::callee(code) {
             Some(function) => function,

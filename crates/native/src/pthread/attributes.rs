@@ -1,9 +1,10 @@
 //! Attributes of threads: names, stacks, priorities, processors.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 use raddle_engine::ThreadId;
 
+use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::stack;
 use crate::execution::running;
 use crate::names::regions;
@@ -20,25 +21,24 @@ interpose! {
         guests::number(running().thread())
     }
 
-    fn pthread_setname_np(name: usize, text: *const c_char) -> c_int as set_name("rdx") _code {
-        // SAFETY: the program gave a text.
-        let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
+    fn pthread_setname_np(name: usize, text: GuestPtr<c_char>) -> c_int as set_name("rdx") _code {
+        let bytes = text.to_bytes();
         let Some(thread) = guests::find(name) else {
             return libc::ESRCH;
         };
         if bytes.len() >= NAME {
             return libc::ERANGE;
         }
-        guests::with(thread, |guest| guest.name = bytes.to_vec());
+        guests::with(thread, |guest| guest.name.clone_from(&bytes));
         // Rust names threads before they run.
         if regions::is_rust() && thread != ThreadId::MAIN {
-            let name = String::from_utf8_lossy(bytes).into_owned();
+            let name = String::from_utf8_lossy(&bytes).into_owned();
             running().name_thread(thread, name);
         }
         0
     }
 
-    fn pthread_getname_np(name: usize, to: *mut c_char, size: usize) -> c_int as get_name("rcx") _code {
+    fn pthread_getname_np(name: usize, to: GuestPtr<c_char>, size: usize) -> c_int as get_name("rcx") _code {
         let Some(thread) = guests::find(name) else {
             return libc::ESRCH;
         };
@@ -47,8 +47,7 @@ interpose! {
         }
         let mut text = guests::with(thread, |guest| guest.name.clone());
         text.push(0);
-        // SAFETY: the program has so much room there.
-        unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), to.cast(), text.len()) };
+        to.cast().write_all(&text);
         0
     }
 
@@ -58,7 +57,8 @@ interpose! {
         };
         let start = running().end_of_stack_of(thread) - stack::STACK;
         let is_detached = guests::with(thread, |guest| guest.is_detached);
-        // SAFETY: the program has room for attributes there.
+        // SAFETY: the functions need room for attributes, which callers of this function promise, and the last
+        // two attributes that were initialised, as the first one does. The stack is that of a thread.
         unsafe {
             libc::pthread_attr_init(to);
             libc::pthread_attr_setdetachstate(to, c_int::from(is_detached));
@@ -66,9 +66,8 @@ interpose! {
         }
     }
 
-    fn pthread_getcpuclockid(_name: usize, to: *mut c_int) -> c_int as clock("rdx") _code {
-        // SAFETY: the program says where it wants to know.
-        unsafe { to.write(libc::CLOCK_THREAD_CPUTIME_ID) };
+    fn pthread_getcpuclockid(_name: usize, to: GuestPtr<c_int>) -> c_int as clock("rdx") _code {
+        to.write(libc::CLOCK_THREAD_CPUTIME_ID);
         0
     }
 
@@ -79,13 +78,10 @@ interpose! {
     }
 
     fn pthread_getschedparam(
-        _name: usize, policy: *mut c_int, priority: *mut c_int
+        _name: usize, policy: GuestPtr<c_int>, priority: GuestPtr<c_int>
     ) -> c_int as get_policy("rcx") _code {
-        // SAFETY: the program says where it wants to know.
-        unsafe {
-            policy.write(libc::SCHED_OTHER);
-            priority.write(0);
-        }
+        policy.write(libc::SCHED_OTHER);
+        priority.write(0);
         0
     }
 
@@ -102,7 +98,7 @@ interpose! {
     fn pthread_getaffinity_np(
         _name: usize, size: usize, set: *mut libc::cpu_set_t
     ) -> c_int as processors("rcx") _code {
-        // SAFETY: the program has room for a set of that size there.
+        // SAFETY: the function writes a set of at most this size, and callers of ours promise as much room.
         match unsafe { libc::sched_getaffinity(0, size, set) } {
             0 => 0,
             _ => libc::EINVAL,

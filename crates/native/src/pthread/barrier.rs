@@ -5,11 +5,13 @@ use std::ffi::{c_int, c_uint, c_void};
 use raddle_engine::Operation;
 use raddle_engine::object::{self, Object};
 
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::execution::running;
 use crate::memory::objects;
 use crate::threads::interpose::interpose;
 
-type Barrier = *mut libc::pthread_barrier_t;
+type Barrier = GuestPtr<libc::pthread_barrier_t>;
 
 const KIND: &str = "barrier";
 
@@ -17,31 +19,24 @@ const KIND: &str = "barrier";
 const SIZE_FIELD: usize = 8;
 
 fn size(barrier: Barrier) -> usize {
-    // SAFETY: the program has made a barrier there.
-    let size = unsafe { barrier.cast::<u8>().add(SIZE_FIELD).cast::<u32>().read() };
-    size as usize
+    barrier.cast::<u8>().add(SIZE_FIELD).cast::<u32>().read() as usize
 }
 
 interpose! {
     fn pthread_barrier_init(
         barrier: Barrier, attributes: *const c_void, size: c_uint
     ) -> c_int as init("rcx") _code {
-        objects::forget(barrier as usize..barrier as usize + 1);
-        // SAFETY: what the program asked for.
-        unsafe {
-            crate::abi::real::real!(fn pthread_barrier_init(Barrier, *const c_void, c_uint) -> c_int)(
-                barrier, attributes, size,
-            )
-        }
+        objects::forget(barrier.address()..barrier.address() + 1);
+        forward!(fn pthread_barrier_init(barrier: Barrier, attributes: *const c_void, size: c_uint) -> c_int)
     }
 
     fn pthread_barrier_destroy(barrier: Barrier) -> c_int as destroy("rsi") _code {
-        objects::forget(barrier as usize..barrier as usize + 1);
+        objects::forget(barrier.address()..barrier.address() + 1);
         0
     }
 
     fn pthread_barrier_wait(barrier: Barrier) -> c_int as wait("rsi") code {
-        let address = barrier as usize;
+        let address = barrier.address();
         let native = running();
         let mut object = None;
         let reply = native.perform(code, |world| {

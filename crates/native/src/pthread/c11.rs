@@ -4,7 +4,8 @@
 use std::ffi::{c_int, c_void};
 
 use super::{condvar, keys, mutex, once, thread};
-use crate::abi::real::real;
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::abi::trampoline::departing;
 use crate::host::mode::{self, is_guest};
 use crate::threads::time;
@@ -59,24 +60,27 @@ as_posix! {
 }
 
 departing! {
-    fn thrd_create(name: *mut usize, function: usize, argument: usize) -> c_int as create("rcx");
-    fn thrd_join(name: usize, to: *mut c_int) -> c_int as join("rdx");
+    fn thrd_create(name: GuestPtr<usize>, function: usize, argument: usize) -> c_int as create("rcx");
+    fn thrd_join(name: usize, to: GuestPtr<c_int>) -> c_int as join("rdx");
     fn thrd_yield() -> () as yield_now("rdi");
-    fn thrd_sleep(time: Time, left: *mut libc::timespec) -> c_int as sleep("rdx");
+    fn thrd_sleep(time: Time, left: GuestPtr<libc::timespec>) -> c_int as sleep("rdx");
     fn mtx_init(mutex: Mutex, kind: c_int) -> c_int as init("rdx");
     fn mtx_destroy(mutex: Mutex) -> () as destroy("rsi");
     fn cnd_init(condvar: Condvar) -> c_int as init_condvar("rsi");
     fn cnd_destroy(condvar: Condvar) -> () as destroy_condvar("rsi");
-    fn call_once(flag: *mut c_int, function: extern "C-unwind" fn()) -> () as do_once("rdx");
+    fn call_once(flag: GuestPtr<c_int>, function: extern "C-unwind" fn()) -> () as do_once("rdx");
     fn tss_set(key: u32, value: usize) -> c_int as set("rdx");
     fn tss_get(key: u32) -> *mut c_void as get("rsi");
 }
 
-extern "C" fn create(name: *mut usize, function: usize, argument: usize, code: usize) -> c_int {
+extern "C" fn create(
+    name: GuestPtr<usize>,
+    function: usize,
+    argument: usize,
+    code: usize,
+) -> c_int {
     if !is_guest() {
-        let create = real!(fn thrd_create(*mut usize, usize, usize) -> c_int);
-        // SAFETY: what the caller wanted.
-        return unsafe { create(name, function, argument) };
+        return forward!(fn thrd_create(name: GuestPtr<usize>, function: usize, argument: usize) -> c_int);
     }
     result(thread::create(
         name,
@@ -87,28 +91,28 @@ extern "C" fn create(name: *mut usize, function: usize, argument: usize, code: u
     ))
 }
 
-extern "C" fn join(name: usize, to: *mut c_int, code: usize) -> c_int {
+extern "C" fn join(name: usize, to: GuestPtr<c_int>, code: usize) -> c_int {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn thrd_join(usize, *mut c_int) -> c_int)(name, to) };
+        return forward!(fn thrd_join(name: usize, to: GuestPtr<c_int>) -> c_int);
     }
-    let mut value = 0;
-    let error = thread::join(name, &mut value, code);
-    if error == 0 && !to.is_null() {
-        // SAFETY: the program says where it wants the result.
-        unsafe { to.write(value as c_int) };
+    match thread::join_guest(name, code) {
+        Ok(value) => {
+            if let Some(value) = value {
+                to.set(value as c_int);
+            }
+            0
+        }
+        Err(error) => result(error),
     }
-    result(error)
 }
 
 extern "C" fn yield_now(code: usize) {
     thread::yield_now(code);
 }
 
-extern "C" fn sleep(time: Time, left: *mut libc::timespec, code: usize) -> c_int {
+extern "C" fn sleep(time: Time, left: GuestPtr<libc::timespec>, code: usize) -> c_int {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn thrd_sleep(Time, *mut libc::timespec) -> c_int)(time, left) };
+        return forward!(fn thrd_sleep(time: Time, left: GuestPtr<libc::timespec>) -> c_int);
     }
     mode::host(|| time::sleep_for(time::duration(time), code));
     0
@@ -116,8 +120,7 @@ extern "C" fn sleep(time: Time, left: *mut libc::timespec, code: usize) -> c_int
 
 extern "C" fn init(mutex: Mutex, kind: c_int, code: usize) -> c_int {
     mutex::destroy(mutex, code);
-    // SAFETY: what the caller wanted.
-    unsafe { real!(fn mtx_init(Mutex, c_int) -> c_int)(mutex, kind) }
+    forward!(fn mtx_init(mutex: Mutex, kind: c_int) -> c_int)
 }
 
 extern "C" fn destroy(mutex: Mutex, code: usize) {
@@ -132,7 +135,7 @@ extern "C" fn destroy_condvar(condvar: Condvar, code: usize) {
     condvar::destroy(condvar, code);
 }
 
-extern "C" fn do_once(flag: *mut c_int, function: extern "C-unwind" fn(), code: usize) {
+extern "C" fn do_once(flag: GuestPtr<c_int>, function: extern "C-unwind" fn(), code: usize) {
     once::do_once(flag, function, code);
 }
 
@@ -144,12 +147,12 @@ extern "C" fn get(key: u32, code: usize) -> *mut c_void {
     keys::get(key, code)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn tss_create(key: *mut u32, destructor: usize) -> c_int {
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn tss_create(key: GuestPtr<u32>, destructor: usize) -> c_int {
     result(keys::pthread_key_create(key, destructor))
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn tss_delete(key: u32) {
     keys::pthread_key_delete(key);
 }

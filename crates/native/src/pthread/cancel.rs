@@ -7,6 +7,8 @@ use std::ffi::c_int;
 
 use raddle_engine::ThreadId;
 
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::abi::trampoline::departing;
 use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
@@ -36,21 +38,17 @@ interpose! {
         0
     }
 
-    fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int as set_state("rdx") _code {
+    fn pthread_setcancelstate(state: c_int, old: GuestPtr<c_int>) -> c_int as set_state("rdx") _code {
         let before = match state {
             ENABLE => requests::mask(|masked| masked & !CANCEL),
             DISABLE => requests::mask(|masked| masked | CANCEL),
             _ => return libc::EINVAL,
         };
-        if !old.is_null() {
-            let before = if before & CANCEL == 0 { ENABLE } else { DISABLE };
-            // SAFETY: the program says where it wants to know.
-            unsafe { old.write(before) };
-        }
+        old.set(if before & CANCEL == 0 { ENABLE } else { DISABLE });
         0
     }
 
-    fn pthread_setcanceltype(wanted: c_int, old: *mut c_int) -> c_int as set_type("rdx") _code {
+    fn pthread_setcanceltype(wanted: c_int, old: GuestPtr<c_int>) -> c_int as set_type("rdx") _code {
         if wanted & !1 != 0 {
             return libc::EINVAL;
         }
@@ -59,10 +57,7 @@ interpose! {
         let before = asked.contains(&thread);
         asked.retain(|&other| other != thread);
         asked.extend((wanted != 0).then_some(thread));
-        if !old.is_null() {
-            // SAFETY: the program says where it wants to know.
-            unsafe { old.write(c_int::from(before)) };
-        }
+        old.set(c_int::from(before));
         0
     }
 
@@ -97,8 +92,7 @@ departing! {
 
 extern "C" fn exit(value: usize, _code: usize) {
     if !mode::is_guest() {
-        // SAFETY: what the caller wanted.
-        unsafe { crate::abi::real::real!(fn pthread_exit(usize) -> ())(value) };
+        forward!(fn pthread_exit(value: usize) -> ());
         return;
     }
     mode::host(|| {
@@ -114,8 +108,7 @@ extern "C" fn exit_c11(value: c_int, code: usize) {
 /// A handler has done its work, and the thread is still to end.
 extern "C" fn go_on(handler: *mut Handler, _code: usize) {
     if !mode::is_guest() {
-        // SAFETY: what the caller wanted.
-        unsafe { crate::abi::real::real!(fn __pthread_unwind_next(*mut Handler) -> ())(handler) };
+        forward!(fn __pthread_unwind_next(handler: *mut Handler) -> ());
         return;
     }
     mode::host(|| {

@@ -6,7 +6,9 @@ use raddle_engine::object::{self, Object, condvar::Call};
 use raddle_engine::{Operation, Reply};
 
 use super::mutex;
-use crate::execution::running;
+use crate::abi::real::forward;
+use crate::engine::protocol::condvar::Wait;
+use crate::execution::{Guest, running};
 use crate::memory::objects;
 use crate::threads::interpose::{cancellation_points, interpose};
 use crate::threads::queues::{self, QueueKey};
@@ -19,7 +21,6 @@ type Time = *const libc::timespec;
 
 const KIND: &str = "condvar";
 fn call(condvar: Condvar, call: Call, code: usize) -> Reply {
-    let call = object::Call::Condvar(call);
     let initial = || Object::Condvar(object::condvar::Condvar::default());
     objects::call(condvar as usize, KIND, initial, call, code)
 }
@@ -71,36 +72,23 @@ fn wait_for(condvar: Condvar, mutex: Mutex, until: Option<Time>, code: usize) ->
     if requests::are_possible() {
         return wait_interruptibly(condvar, mutex, until, code);
     }
-    let native = running();
-    let timeout = until.is_some() && native.may_time_out();
-    let wait = Call::Wait {
-        spurious: native.may_wake_spuriously(),
+    let wait = Wait {
+        time: until.map(|until| move || time::time_left(until)),
+        spurious: true,
         looked: true,
+        call: |wanted| call(condvar, wanted, code),
     };
-    let woken_up = call(condvar, wait, code).to_answer();
-    let depth = mutex::let_go(mutex, code);
-    let timed_out = if woken_up {
-        native.count_spurious_wakeup();
-        false
-    } else {
-        call(condvar, Call::Wake { timeout }, code).to_answer()
-    };
-    if let Some(until) = until.filter(|_| timed_out) {
-        native.pass_time(time::time_left(until));
-    }
-    let lost = mutex::take_again(mutex, depth, code);
-    if timed_out { libc::ETIMEDOUT } else { lost }
+    let unlock = || mutex::let_go(mutex, code);
+    wait.run(Guest, unlock, |depth, timed_out| {
+        let lost = mutex::take_again(mutex, depth, code);
+        if timed_out { libc::ETIMEDOUT } else { lost }
+    })
 }
 
 interpose! {
     fn pthread_cond_init(condvar: Condvar, attributes: *const c_void) -> c_int as init("rdx") _code {
         objects::forget(condvar as usize..condvar as usize + 1);
-        // SAFETY: what the program asked for.
-        unsafe {
-            crate::abi::real::real!(fn pthread_cond_init(Condvar, *const c_void) -> c_int)(
-                condvar, attributes,
-            )
-        }
+        forward!(fn pthread_cond_init(condvar: Condvar, attributes: *const c_void) -> c_int)
     }
 
     fn pthread_cond_destroy(condvar: Condvar) -> c_int as destroy("rsi") _code {

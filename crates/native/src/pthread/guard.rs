@@ -6,6 +6,7 @@ use std::ffi::c_int;
 use raddle_engine::object::{self, Object, once::Call};
 use raddle_engine::{Grant, Reply};
 
+use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::trampoline::watched;
 use crate::host::mode::{host, is_guest};
 use crate::memory::objects;
@@ -14,22 +15,21 @@ use crate::threads::atomics;
 const KIND: &str = "guard";
 const RELEASE: c_int = 3;
 
-fn call(guard: *mut u8, call: Call, code: usize) -> Reply {
+fn call(guard: GuestPtr<u8>, call: Call, code: usize) -> Reply {
     let initial = || Object::Once(object::once::Once::New);
     let call = object::Call::Once(call);
-    objects::call(guard as usize, KIND, initial, call, code)
+    objects::call(guard.address(), KIND, initial, call, code)
 }
 
 watched! {
-    fn __cxa_guard_acquire(guard: *mut u8) -> c_int as acquire("rsi");
-    fn __cxa_guard_release(guard: *mut u8) -> () as release("rsi");
-    fn __cxa_guard_abort(guard: *mut u8) -> () as abort("rsi");
+    fn __cxa_guard_acquire(guard: GuestPtr<u8>) -> c_int as acquire("rsi");
+    fn __cxa_guard_release(guard: GuestPtr<u8>) -> () as release("rsi");
+    fn __cxa_guard_abort(guard: GuestPtr<u8>) -> () as abort("rsi");
 }
 
 /// True if the caller is to initialise the variable.
-extern "C" fn acquire(guard: *mut u8, code: usize) -> c_int {
-    // SAFETY: the compiler put a guard there.
-    if unsafe { guard.read() } != 0 {
+extern "C" fn acquire(guard: GuestPtr<u8>, code: usize) -> c_int {
+    if guard.read() != 0 {
         return 0;
     }
     if !is_guest() {
@@ -40,19 +40,18 @@ extern "C" fn acquire(guard: *mut u8, code: usize) -> c_int {
     c_int::from(grant != Grant::Refused)
 }
 
-extern "C" fn release(guard: *mut u8, code: usize) {
+extern "C" fn release(guard: GuestPtr<u8>, code: usize) {
     if !is_guest() {
-        // SAFETY: as above.
-        unsafe { guard.write(1) };
+        guard.write(1);
         return;
     }
     host(|| {
-        atomics::store(guard, 1, RELEASE, code);
+        atomics::store(guard.as_ptr(), 1, RELEASE, code);
         call(guard, Call::Finish { poison: false }, code);
     });
 }
 
-extern "C" fn abort(guard: *mut u8, code: usize) {
+extern "C" fn abort(guard: GuestPtr<u8>, code: usize) {
     if is_guest() {
         host(|| call(guard, Call::Finish { poison: true }, code));
     }

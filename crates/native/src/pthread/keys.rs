@@ -1,9 +1,13 @@
 //! Values that each thread has under a key. The C library keeps them in a place that is not reset with
 //! the rest, so those of guests are kept here; the keys themselves are the C library's.
 
+use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
+use crate::execution::part::{Part, PartCell};
 use crate::host::mode;
 use crate::threads::guests;
 use crate::threads::interpose::interpose;
@@ -14,36 +18,51 @@ const ROUNDS: usize = 4;
 
 type Destructor = usize;
 
-/// By key; nothing for keys without a destructor.
-static DESTRUCTORS: [AtomicUsize; MOST_KEYS] = [const { AtomicUsize::new(0) }; MOST_KEYS];
+/// Destructors of the keys that were created outside of executions; 0 for those that have none.
+static BEFORE: [AtomicUsize; MOST_KEYS] = [const { AtomicUsize::new(0) }; MOST_KEYS];
 
-#[unsafe(no_mangle)]
-pub(super) extern "C" fn pthread_key_create(key: *mut u32, destructor: Destructor) -> c_int {
-    // SAFETY: what the caller wanted.
-    unsafe {
-        let error = crate::abi::real::real!(fn pthread_key_create(*mut u32, Destructor) -> c_int)(
-            key, destructor,
-        );
-        if error == 0
-            && let Some(known) = DESTRUCTORS.get(*key as usize)
-        {
-            known.store(destructor, Relaxed);
-            if mode::is_guest() {
-                let key = *key as usize;
-                mode::host(|| guests::forget_key(key));
-            }
-        }
-        error
+/// Destructors of the keys that the execution has created; 0 for those that it has deleted or that have none.
+#[derive(Default)]
+pub(crate) struct Keys(BTreeMap<usize, Destructor>);
+
+impl Part for Keys {}
+
+pub(crate) static KEYS: PartCell<Keys> = PartCell::new();
+
+/// A key was created with this destructor, or deleted.
+fn set_destructor(key: usize, destructor: Destructor) {
+    if key >= MOST_KEYS {
+        return;
+    }
+    match mode::is_guest() {
+        true => mode::host(|| {
+            KEYS.get().0.insert(key, destructor);
+            guests::forget_key(key);
+        }),
+        false => BEFORE[key].store(destructor, Relaxed),
     }
 }
 
-#[unsafe(no_mangle)]
-pub(super) extern "C" fn pthread_key_delete(key: u32) -> c_int {
-    if let Some(known) = DESTRUCTORS.get(key as usize) {
-        known.store(0, Relaxed);
+/// Returns the destructor of a key; 0 if it has none.
+fn destructor(key: usize) -> Destructor {
+    let own = KEYS.get().0.get(&key).copied();
+    own.unwrap_or_else(|| BEFORE[key].load(Relaxed))
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(super) extern "C" fn pthread_key_create(key: GuestPtr<u32>, destructor: Destructor) -> c_int {
+    let error =
+        forward!(fn pthread_key_create(key: GuestPtr<u32>, destructor: Destructor) -> c_int);
+    if error == 0 {
+        set_destructor(key.read() as usize, destructor);
     }
-    // SAFETY: what the caller wanted.
-    unsafe { crate::abi::real::real!(fn pthread_key_delete(u32) -> c_int)(key) }
+    error
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(super) extern "C" fn pthread_key_delete(key: u32) -> c_int {
+    set_destructor(key as usize, 0);
+    forward!(fn pthread_key_delete(key: u32) -> c_int)
 }
 
 interpose! {
@@ -72,10 +91,10 @@ interpose! {
 pub(crate) fn run_destructors() {
     for _ in 0..ROUNDS {
         let mut ran = false;
-        for (key, destructor) in DESTRUCTORS.iter().enumerate() {
+        for key in 0..MOST_KEYS {
             let value = guests::with_running(|guest| guest.values.get_mut(key).map(std::mem::take));
             let Some(value) = value else { break };
-            let destructor = destructor.load(Relaxed);
+            let destructor = destructor(key);
             if value != 0 && destructor != 0 {
                 ran = true;
                 guests::run_guest(destructor, value);

@@ -8,6 +8,7 @@ use std::ffi::{c_int, c_void};
 use raddle_engine::object::{self, Object, mutex::Call};
 use raddle_engine::{Grant, ThreadId};
 
+use crate::abi::real::forward;
 use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::memory::objects;
@@ -26,7 +27,8 @@ const TYPE: c_int = 3;
 const ROBUST: c_int = 16;
 
 fn type_field(mutex: Mutex) -> c_int {
-    // SAFETY: the program uses a mutex there.
+    // SAFETY: the address is that of an initialised mutex, because a function of POSIX for mutexes was called
+    // with it; the type is inside of it.
     unsafe { mutex.cast::<u8>().add(TYPE_FIELD).cast::<c_int>().read() }
 }
 
@@ -102,7 +104,6 @@ fn give_back_robust(address: usize) {
 }
 
 fn call(mutex: Mutex, call: Call, code: usize) -> Grant {
-    let call = object::Call::Mutex(call);
     let initial = || Object::Mutex(object::mutex::Mutex::default());
     objects::call(mutex as usize, KIND, initial, call, code).to_grant()
 }
@@ -187,10 +188,7 @@ pub(super) fn take_again(mutex: Mutex, depth: u32, code: usize) -> c_int {
 interpose! {
     fn pthread_mutex_init(mutex: Mutex, attributes: *const c_void) -> c_int as init("rdx") _code {
         forget(mutex as usize);
-        // SAFETY: what the program asked for.
-        unsafe {
-            crate::abi::real::real!(fn pthread_mutex_init(Mutex, *const c_void) -> c_int)(mutex, attributes)
-        }
+        forward!(fn pthread_mutex_init(mutex: Mutex, attributes: *const c_void) -> c_int)
     }
 
     fn pthread_mutex_destroy(mutex: Mutex) -> c_int as destroy("rsi") _code {
@@ -231,17 +229,16 @@ interpose! {
     }
 }
 
-/// The mutex is as good as new.
+/// Clears the poison of the mutex.
 fn clear(mutex: Mutex, code: usize) {
     let initial = || Object::Mutex(object::mutex::Mutex::default());
-    let call = object::Call::Mutex(Call::ClearPoison);
-    objects::call(mutex as usize, KIND, initial, call, code);
+    objects::call(mutex as usize, KIND, initial, Call::ClearPoison, code);
 }
 
 /// Converts `EBUSY` to a timeout, and lets that time pass.
 pub(super) fn in_time(result: c_int, until: Time) -> c_int {
     const SECOND: i64 = 1_000_000_000;
-    // SAFETY: the program says until when.
+    // SAFETY: functions with a deadline demand an address that can be read.
     let is_wrong = || !(0..SECOND).contains(unsafe { &(*until).tv_nsec });
     match result {
         libc::EBUSY if is_wrong() => libc::EINVAL,

@@ -5,13 +5,15 @@ use std::ffi::c_int;
 use raddle_engine::object::{self, Object, once::Call};
 use raddle_engine::{Grant, Reply};
 
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::abi::trampoline::entry;
 use crate::execution::shadow_stack;
 use crate::host::mode::{host, is_guest};
 use crate::memory::objects;
 use crate::process::rust_panics;
 
-type Once = *mut c_int;
+type Once = GuestPtr<c_int>;
 
 const KIND: &str = "once";
 /// Value of the variable after the call, as in the C library.
@@ -19,15 +21,14 @@ const DONE: c_int = 2;
 
 fn call(once: Once, call: Call, code: usize) -> Reply {
     let initial = || {
-        // SAFETY: the program has such a variable there.
-        let is_done = unsafe { once.read() } == DONE;
+        let is_done = once.read() == DONE;
         Object::Once(match is_done {
             true => object::once::Once::Done,
             false => object::once::Once::New,
         })
     };
     let call = object::Call::Once(call);
-    objects::call(once as usize, KIND, initial, call, code)
+    objects::call(once.address(), KIND, initial, call, code)
 }
 
 entry! {
@@ -53,10 +54,7 @@ impl Drop for Doing {
 
 pub(super) extern "C-unwind" fn do_once(once: Once, function: Function, code: usize) -> c_int {
     if !is_guest() || rust_panics::is_unwinders(code) {
-        // SAFETY: what the caller wanted.
-        return unsafe {
-            crate::abi::real::real!(fn pthread_once(Once, Function) -> c_int)(once, function)
-        };
+        return forward!(fn pthread_once(once: Once, function: Function) -> c_int);
     }
     let code = shadow_stack::users(code);
     let begin = Call::Begin { insist: true };
@@ -69,8 +67,8 @@ pub(super) extern "C-unwind" fn do_once(once: Once, function: Function, code: us
         function();
         doing.is_done = true;
         drop(doing);
-        // SAFETY: as above. For those who ask the C library later.
-        unsafe { once.write(DONE) };
+        // Uncontrolled threads ask the C library later.
+        once.write(DONE);
     }
     0
 }

@@ -6,6 +6,7 @@ use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, rwlock::Call};
 
 use super::mutex::in_time;
+use crate::abi::real::forward;
 use crate::memory::objects;
 use crate::threads::interpose::interpose;
 
@@ -15,13 +16,12 @@ type Time = *const libc::timespec;
 const KIND: &str = "rwlock";
 
 fn call(lock: RwLock, call: Call, code: usize) -> Grant {
-    let call = object::Call::RwLock(call);
     let initial = || Object::RwLock(object::rwlock::RwLock::default());
     objects::call(lock as usize, KIND, initial, call, code).to_grant()
 }
 
 fn take(lock: RwLock, wanted: Call, code: usize) -> c_int {
-    let writes = matches!(wanted, Call::Write | Call::TryWrite);
+    let writes = object::Call::from(wanted).takes_alone();
     match call(lock, wanted, code) {
         Grant::Refused => libc::EBUSY,
         Grant::Taken { .. } => {
@@ -36,10 +36,7 @@ fn take(lock: RwLock, wanted: Call, code: usize) -> c_int {
 interpose! {
     fn pthread_rwlock_init(lock: RwLock, attributes: *const c_void) -> c_int as init("rdx") _code {
         objects::forget(lock as usize..lock as usize + 1);
-        // SAFETY: what the program asked for.
-        unsafe {
-            crate::abi::real::real!(fn pthread_rwlock_init(RwLock, *const c_void) -> c_int)(lock, attributes)
-        }
+        forward!(fn pthread_rwlock_init(lock: RwLock, attributes: *const c_void) -> c_int)
     }
 
     fn pthread_rwlock_destroy(lock: RwLock) -> c_int as destroy("rsi") _code {

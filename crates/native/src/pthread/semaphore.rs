@@ -6,6 +6,8 @@ use raddle_engine::object::{self, Object, semaphore::Call};
 use raddle_engine::{Grant, Reply};
 
 use super::mutex::in_time;
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::abi::trampoline::{departing, watched};
 use crate::host::mode::{self, host, is_guest};
 use crate::memory::objects;
@@ -14,26 +16,26 @@ use crate::threads::queues::{self, QueueKey};
 use crate::threads::requests::{self, Interrupt};
 use crate::threads::{interrupts, signals};
 
-type Semaphore = *mut libc::sem_t;
+type Semaphore = GuestPtr<libc::sem_t>;
 type Time = *const libc::timespec;
 
 const KIND: &str = "semaphore";
 
 /// The number of permits, as the C library keeps it on 64-bit systems.
-fn permits(semaphore: Semaphore) -> *mut u32 {
+fn permits(semaphore: Semaphore) -> GuestPtr<u32> {
     semaphore.cast()
 }
 
 fn call(semaphore: Semaphore, call: Call, code: usize) -> Grant {
     call_by(semaphore, call, |initial, wanted| {
-        objects::call(semaphore as usize, KIND, initial, wanted, code)
+        objects::call(semaphore.address(), KIND, initial, wanted, code)
     })
 }
 
 /// The same for a thread that will wait if it is refused.
 fn ask(semaphore: Semaphore, code: usize) -> Grant {
     call_by(semaphore, Call::TryAcquire, |initial, wanted| {
-        objects::call_without_a_look(semaphore as usize, KIND, initial, wanted, code)
+        objects::call_without_a_look(semaphore.address(), KIND, initial, wanted, code)
     })
 }
 
@@ -43,17 +45,13 @@ fn call_by(
     perform: impl FnOnce(&dyn Fn() -> Object, object::Call) -> Reply,
 ) -> Grant {
     let permits = permits(semaphore);
-    // SAFETY: the program has a semaphore there.
-    let initial = || unsafe { Object::Semaphore(object::semaphore::Semaphore::counting(*permits)) };
+    let initial = || Object::Semaphore(object::semaphore::Semaphore::counting(permits.read()));
     let wanted = object::Call::Semaphore(call);
     let grant = perform(&initial, wanted).to_grant();
-    // SAFETY: as above.
-    unsafe {
-        match call {
-            Call::Release => *permits += 1,
-            _ if grant != Grant::Refused => *permits = (*permits).saturating_sub(1),
-            _ => {}
-        }
+    match call {
+        Call::Release => permits.write(permits.read() + 1),
+        _ if grant != Grant::Refused => permits.write(permits.read().saturating_sub(1)),
+        _ => {}
     }
     grant
 }
@@ -83,8 +81,7 @@ fn take(semaphore: Semaphore, code: usize, error: impl FnOnce() -> c_int) -> c_i
 
 extern "C" fn wait(semaphore: Semaphore, code: usize) -> c_int {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { crate::abi::real::real!(fn sem_wait(Semaphore) -> c_int)(semaphore) };
+        return forward!(fn sem_wait(semaphore: Semaphore) -> c_int);
     }
     match host(|| wait_for(semaphore, code)) {
         true => 0,
@@ -137,25 +134,21 @@ fn wait_for(semaphore: Semaphore, code: usize) -> bool {
 /// Where threads wait for a permit, if something may come between.
 fn place(semaphore: Semaphore) -> QueueKey {
     QueueKey {
-        address: semaphore as usize,
+        address: semaphore.address(),
         kind: KIND,
     }
 }
 
 extern "C" fn try_wait(semaphore: Semaphore, code: usize) -> c_int {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { crate::abi::real::real!(fn sem_trywait(Semaphore) -> c_int)(semaphore) };
+        return forward!(fn sem_trywait(semaphore: Semaphore) -> c_int);
     }
     take(semaphore, code, || libc::EAGAIN)
 }
 
 extern "C" fn timed_wait(semaphore: Semaphore, until: Time, code: usize) -> c_int {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe {
-            crate::abi::real::real!(fn sem_timedwait(Semaphore, Time) -> c_int)(semaphore, until)
-        };
+        return forward!(fn sem_timedwait(semaphore: Semaphore, until: Time) -> c_int);
     }
     match host(|| interrupts::cancellation_point(code)) {
         true => take(semaphore, code, || in_time(libc::EBUSY, until)),
@@ -165,12 +158,7 @@ extern "C" fn timed_wait(semaphore: Semaphore, until: Time, code: usize) -> c_in
 
 extern "C" fn clock_wait(semaphore: Semaphore, clock: c_int, until: Time, code: usize) -> c_int {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe {
-            crate::abi::real::real!(fn sem_clockwait(Semaphore, c_int, Time) -> c_int)(
-                semaphore, clock, until,
-            )
-        };
+        return forward!(fn sem_clockwait(semaphore: Semaphore, clock: c_int, until: Time) -> c_int);
     }
     match host(|| interrupts::cancellation_point(code)) {
         true => take(semaphore, code, || in_time(libc::EBUSY, until)),
@@ -180,15 +168,12 @@ extern "C" fn clock_wait(semaphore: Semaphore, clock: c_int, until: Time, code: 
 
 interpose! {
     fn sem_init(semaphore: Semaphore, shared: c_int, value: c_uint) -> c_int as init("rcx") _code {
-        objects::forget(semaphore as usize..semaphore as usize + 1);
-        // SAFETY: what the program asked for.
-        unsafe {
-            crate::abi::real::real!(fn sem_init(Semaphore, c_int, c_uint) -> c_int)(semaphore, shared, value)
-        }
+        objects::forget(semaphore.address()..semaphore.address() + 1);
+        forward!(fn sem_init(semaphore: Semaphore, shared: c_int, value: c_uint) -> c_int)
     }
 
     fn sem_destroy(semaphore: Semaphore) -> c_int as destroy("rsi") _code {
-        objects::forget(semaphore as usize..semaphore as usize + 1);
+        objects::forget(semaphore.address()..semaphore.address() + 1);
         0
     }
 

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, mutex::Call};
 
+use crate::abi::real::forward;
 use crate::memory::objects;
 use crate::threads::interpose::interpose;
 
@@ -24,8 +25,7 @@ fn call(lock: Spin, call: Call, code: usize) -> c_int {
 interpose! {
     fn pthread_spin_init(lock: Spin, shared: c_int) -> c_int as init("rdx") _code {
         objects::forget(lock as usize..lock as usize + 1);
-        // SAFETY: what the program asked for.
-        unsafe { crate::abi::real::real!(fn pthread_spin_init(Spin, c_int) -> c_int)(lock, shared) }
+        forward!(fn pthread_spin_init(lock: Spin, shared: c_int) -> c_int)
     }
 
     fn pthread_spin_destroy(lock: Spin) -> c_int as destroy("rsi") _code {

@@ -5,7 +5,8 @@ use std::ffi::c_int;
 use raddle_engine::{Operation, ThreadId};
 
 use super::mutex::in_time;
-use crate::abi::real::real;
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::abi::trampoline::{departing, watched};
 use crate::execution::{running, shadow_stack};
 use crate::host::mode;
@@ -23,19 +24,17 @@ fn is_detached(attributes: Attributes) -> bool {
     }
     let mut state = libc::PTHREAD_CREATE_JOINABLE;
     if !attributes.is_null() {
-        // SAFETY: the program gave attributes that it has made.
+        // SAFETY: the function needs attributes that were initialised, as `pthread_create` does, which the program
+        // has called with these; the result is written to a variable of ours.
         unsafe { pthread_attr_getdetachstate(attributes, &mut state) };
     }
     state == libc::PTHREAD_CREATE_DETACHED
 }
 
-fn join_with(target: ThreadId, result: *mut usize, code: usize) -> c_int {
+fn join_with(target: ThreadId, result: GuestPtr<usize>, code: usize) -> c_int {
     match life::join(target, code) {
         Ok(value) => {
-            if !result.is_null() {
-                // SAFETY: the program says where it wants the result.
-                unsafe { result.write(value) };
-            }
+            result.set(value);
             0
         }
         Err(error) => error,
@@ -43,7 +42,7 @@ fn join_with(target: ThreadId, result: *mut usize, code: usize) -> c_int {
 }
 
 /// Joins a thread that has ended.
-fn try_join_with(name: usize, result: *mut usize, code: usize) -> c_int {
+fn try_join_with(name: usize, result: GuestPtr<usize>, code: usize) -> c_int {
     let Some(target) = guests::find(name) else {
         return libc::ESRCH;
     };
@@ -56,7 +55,7 @@ fn try_join_with(name: usize, result: *mut usize, code: usize) -> c_int {
     }
 }
 
-fn join_in_time(name: usize, result: *mut usize, until: Time, code: usize) -> c_int {
+fn join_in_time(name: usize, result: GuestPtr<usize>, until: Time, code: usize) -> c_int {
     if until.is_null() {
         return match guests::find(name) {
             Some(target) => join_with(target, result, code),
@@ -68,12 +67,12 @@ fn join_in_time(name: usize, result: *mut usize, until: Time, code: usize) -> c_
 
 watched! {
     fn pthread_create(
-        name: *mut usize, attributes: Attributes, function: usize, argument: usize
+        name: GuestPtr<usize>, attributes: Attributes, function: usize, argument: usize
     ) -> c_int as create("r8");
 }
 
 pub(super) extern "C" fn create(
-    name: *mut usize,
+    name: GuestPtr<usize>,
     attributes: Attributes,
     function: usize,
     argument: usize,
@@ -81,40 +80,53 @@ pub(super) extern "C" fn create(
 ) -> c_int {
     if !mode::is_guest() {
         type Word = usize;
-        let create = real!(fn pthread_create(*mut Word, Attributes, Word, Word) -> c_int);
         let test = harness::create(name, function, argument);
-        // SAFETY: what the caller wanted.
-        return test.unwrap_or_else(|| unsafe { create(name, attributes, function, argument) });
+        return test.unwrap_or_else(|| {
+            forward!(fn pthread_create(
+                name: GuestPtr<Word>, attributes: Attributes, function: Word, argument: Word
+            ) -> c_int)
+        });
     }
     let code = shadow_stack::users(code);
     mode::host(move || {
         interrupts::scheduling_point(code);
         let pointer = life::create(function, argument, is_detached(attributes), code);
-        // SAFETY: the program says where it wants the name of the thread.
-        unsafe { name.write(pointer) };
+        name.write(pointer);
         0
     })
 }
 
 departing! {
-    fn pthread_join(name: usize, result: *mut usize) -> c_int as join("rdx");
+    fn pthread_join(name: usize, result: GuestPtr<usize>) -> c_int as join("rdx");
 }
 
-pub(super) extern "C" fn join(name: usize, result: *mut usize, code: usize) -> c_int {
+pub(super) extern "C" fn join(name: usize, result: GuestPtr<usize>, code: usize) -> c_int {
     if !mode::is_guest() {
         return match harness::is_test(name) {
             true => 0,
-            // SAFETY: what the caller wanted.
-            false => unsafe { real!(fn pthread_join(usize, *mut usize) -> c_int)(name, result) },
+            false => forward!(fn pthread_join(name: usize, result: GuestPtr<usize>) -> c_int),
         };
     }
+    match join_guest(name, code) {
+        Ok(value) => {
+            if let Some(value) = value {
+                result.set(value);
+            }
+            0
+        }
+        Err(error) => error,
+    }
+}
+
+/// In guest mode: waits for a thread, and returns its result, or nothing if the caller was cancelled.
+pub(super) fn join_guest(name: usize, code: usize) -> Result<Option<usize>, c_int> {
     let code = shadow_stack::users(code);
     mode::host(move || {
         interrupts::scheduling_point(code);
         match guests::find(name) {
-            _ if !interrupts::cancellation_point(code) => 0,
-            Some(target) => join_with(target, result, code),
-            None => libc::ESRCH,
+            _ if !interrupts::cancellation_point(code) => Ok(None),
+            Some(target) => life::join(target, code).map(Some),
+            None => Err(libc::ESRCH),
         }
     })
 }
@@ -127,8 +139,7 @@ pub(super) extern "C" fn detach(name: usize, code: usize) -> c_int {
     if !mode::is_guest() {
         return match harness::is_test(name) {
             true => 0,
-            // SAFETY: what the caller wanted.
-            false => unsafe { real!(fn pthread_detach(usize) -> c_int)(name) },
+            false => forward!(fn pthread_detach(name: usize) -> c_int),
         };
     }
     let code = shadow_stack::users(code);
@@ -148,7 +159,7 @@ pub(super) extern "C" fn detach(name: usize, code: usize) -> c_int {
 }
 
 interpose! {
-    fn pthread_tryjoin_np(name: usize, result: *mut usize) -> c_int as try_join("rdx") code {
+    fn pthread_tryjoin_np(name: usize, result: GuestPtr<usize>) -> c_int as try_join("rdx") code {
         try_join_with(name, result, code)
     }
 
@@ -165,13 +176,13 @@ interpose! {
 
 cancellation_points! {
     fn pthread_timedjoin_np(
-        name: usize, result: *mut usize, until: Time
+        name: usize, result: GuestPtr<usize>, until: Time
     ) -> c_int as join_until("rcx") code {
         join_in_time(name, result, until, code)
     }
 
     fn pthread_clockjoin_np(
-        name: usize, result: *mut usize, _clock: c_int, until: Time
+        name: usize, result: GuestPtr<usize>, _clock: c_int, until: Time
     ) -> c_int as join_by_clock("r8") code {
         join_in_time(name, result, until, code)
     }

@@ -7,7 +7,8 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::clocks::join;
+use raddle_engine::memory::clock::join_growing;
+
 use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::addresses::Table;
@@ -120,7 +121,7 @@ impl ArcCounts {
                 *table.insert(address, number)
             }
         };
-        join(&mut self.clocks[number], &self.own);
+        join_growing(&mut self.clocks[number], &self.own);
     }
 
     /// True if others have changed a count, or asked for it, in no order with the running thread.
@@ -159,7 +160,7 @@ pub(super) fn use_count(address: usize, changes: bool) {
     let mut counts = COUNTS.get();
     let counts = &mut *counts;
     // Edges by the counts themselves do not count: another order of changes would give other edges.
-    running().told(&mut counts.own);
+    running().hb(&mut counts.own);
     let is_contested = counts.is_contested(address, false);
     let matters = asks && is_contested || changes && counts.is_contested(address, true);
     if changes {

@@ -5,21 +5,29 @@
 //! waits there for a message or for room, and then continues and finds it. Only without a buffer, where the
 //! two sides meet, is there a second operation, in place of parking.
 //!
+//! An unbounded receive that does not wait is several operations, between which other threads change the
+//! channel's memory; and a load that decides may have an old value under a weak memory model. So the standard
+//! library finds what the model decided: the tail of the queue where its head is, with the mark of a
+//! disconnected channel or without it ([`Answered`]).
+//!
+//! Senders cannot be told apart here, as they have no address of their own. So in a program that polls they
+//! are counted in one location: to clone a sender and to drop it updates the count, and a poll loads it.
+//!
 //! A channel is one block of the heap. Its flavour is known from the function that made it, and its capacity
 //! from the number of calls of the function that makes a slot.
 
 use std::sync::atomic::Ordering;
 
+use raddle_engine::memory::clock::join_growing;
+use raddle_engine::object::Object;
 use raddle_engine::object::channel::{self, Answer, Call};
 use raddle_engine::object::port::Port;
-use raddle_engine::object::{self, Object};
-use raddle_engine::{LocationId, ObjectId, Operation, Ports, Received, World};
+use raddle_engine::{LocationId, ObjectId, Operation, Update, UpdateKind, World};
 
-use super::clocks::join;
-use crate::abi::caller;
-use crate::engine::Top;
+use crate::engine::protocol::call as call_object;
+use crate::engine::protocol::channel::{self as protocol, Polled};
 use crate::execution::part::{Part, PartCell};
-use crate::execution::{running, shadow_stack};
+use crate::execution::{Guest, running, shadow_stack};
 use crate::host::mode::host;
 use crate::names::regions;
 use crate::names::rust_paths::FunctionKind;
@@ -29,10 +37,9 @@ const KIND: &str = "Channel";
 /// Ends of a channel.
 #[derive(Clone, Copy)]
 enum ChannelEnd {
+    /// Set when the receiver is gone.
     Receiver,
-    /// The only sender.
-    Sender,
-    /// One of several senders, if the program polls.
+    /// The number of senders, if the program polls.
     Senders,
 }
 
@@ -40,8 +47,14 @@ impl ChannelEnd {
     fn kind(self) -> &'static str {
         match self {
             ChannelEnd::Receiver => "Receiver",
-            ChannelEnd::Sender => "Sender",
             ChannelEnd::Senders => "Senders",
+        }
+    }
+
+    fn initial(self) -> u64 {
+        match self {
+            ChannelEnd::Receiver => 0,
+            ChannelEnd::Senders => 1,
         }
     }
 }
@@ -51,11 +64,8 @@ struct Channel {
     /// Nothing if senders never wait.
     bound: Option<usize>,
     object: Option<ObjectId>,
-    /// By end: the location that is set when it is gone.
-    ends: [Option<LocationId>; 3],
-    /// How many senders there were, and how many of them are gone.
-    senders: u64,
-    gone: u64,
+    /// By end: its location.
+    ends: [Option<LocationId>; 2],
     /// Join of the senders' clocks when they sent.
     sent: Vec<u32>,
     /// It was found that there is no message and no sender any more.
@@ -66,20 +76,33 @@ struct Channel {
 #[derive(Clone, Copy)]
 enum Wait {
     None,
-    Delivered(usize, u32),
-    Accept {
-        channel: usize,
-        timeout: bool,
-    },
+    /// A call of this channel.
+    Call(usize, Call),
     /// Its time has run out.
     TimesOut,
 }
+
+/// A receive that the model has answered without a message.
+#[derive(Clone, Copy)]
+struct Answered {
+    /// Address of the index at the head of the queue.
+    head: usize,
+    /// Value to be found in the index at the tail.
+    tail: u64,
+}
+
+/// Distance of the two indices, each of which std pads to two cache lines.
+const PADDING: usize = 128;
+/// Bit of the index at the tail that is set when no sender is left.
+const DISCONNECTED: u64 = 1;
 
 /// All channels of the execution.
 #[derive(Default)]
 pub(crate) struct Channels {
     list: Vec<Channel>,
     waits: Vec<Wait>,
+    /// By thread: the last receive without a message.
+    answered: Vec<Option<Answered>>,
     /// How many slots were made since the last bounded channel was begun.
     slots: usize,
 }
@@ -117,9 +140,7 @@ fn add(start: usize, size: usize) {
         block: start..start + size,
         bound,
         object: None,
-        ends: [None; 3],
-        senders: 1,
-        gone: 0,
+        ends: [None; 2],
         sent: Vec::new(),
         is_disconnected: false,
     });
@@ -155,8 +176,37 @@ pub(crate) fn touch(address: usize, code: usize) {
     shadow_stack::disarm();
     let has_deadline = shadow_stack::has_deadline();
     let site = shadow_stack::users(code);
-    let top = caller::top();
-    host(|| Caller { channel, site, top }.perform(kind, has_deadline));
+    let caller = Caller { channel, site };
+    match host(|| caller.perform(kind, has_deadline)) {
+        None | Some(Polled::Message(_)) => {}
+        Some(Polled::Empty) => answer(address, 0),
+        Some(Polled::Disconnected) => answer(address, DISCONNECTED),
+    }
+}
+
+/// In guest mode: the running thread, which is about to read the index at the head of a queue, is to find
+/// the queue empty.
+fn answer(head: usize, mark: u64) {
+    // SAFETY: the program is about to read the index there; only the receiver changes it.
+    let index = unsafe { (head as *const u64).read_volatile() };
+    let tail = index & !DISCONNECTED | mark;
+    let thread = running().thread().index();
+    let mut channels = CHANNELS.get();
+    if channels.answered.len() <= thread {
+        channels.answered.resize(thread + 1, None);
+    }
+    channels.answered[thread] = Some(Answered { head, tail });
+    shadow_stack::set_answered();
+}
+
+/// In guest mode: the value that the running thread, whose receive was answered, is to find at an address, if
+/// that is the index at the tail of the queue.
+#[cold]
+pub(crate) fn found(address: usize) -> Option<u64> {
+    let thread = running().thread().index();
+    let channels = CHANNELS.get();
+    let answered = channels.answered.get(thread).copied().flatten()?;
+    (address.abs_diff(answered.head) == PADDING).then_some(answered.tail)
 }
 
 /// In host mode: the running thread is about to park inside the standard library; returns true if it times
@@ -171,22 +221,14 @@ fn wait(site: usize) {
         Wait::TimesOut => Wait::None,
         wait => std::mem::replace(wait, Wait::None),
     });
-    let caller = |channel| Caller {
-        channel,
-        site,
-        top: Top {
-            stack: 0,
-            registers: 0,
-        },
-    };
+    let caller = |channel| Caller { channel, site };
     match wait {
         Wait::None | Wait::TimesOut => {}
-        Wait::Delivered(channel, number) => {
-            caller(channel).call(Call::Delivered(number));
-        }
-        Wait::Accept { channel, timeout } => {
-            let answer = caller(channel).call(Call::Accept { timeout });
-            caller(channel).found(answer);
+        Wait::Call(channel, call) => {
+            let answer = caller(channel).call(call);
+            if let Call::Accept { .. } = call {
+                caller(channel).found(protocol::answered(answer));
+            }
         }
     }
 }
@@ -196,65 +238,66 @@ fn wait(site: usize) {
 struct Caller {
     channel: usize,
     site: usize,
-    top: Top,
 }
 
 impl Caller {
-    fn perform(self, kind: FunctionKind, has_deadline: bool) {
-        let bound = with(self.channel, |channel| channel.bound);
-        match (kind, bound) {
-            (FunctionKind::ChannelSend | FunctionKind::ChannelTrySend, None) => self.send(),
-            (FunctionKind::ChannelSend, Some(_)) => {
-                if let Answer::Offered(number) = self.call(Call::Send) {
-                    wait_of(|wait| *wait = Wait::Delivered(self.channel, number));
-                }
+    /// Performs a call; returns the result of a receive from an unbounded channel.
+    fn perform(self, kind: FunctionKind, has_deadline: bool) -> Option<Polled> {
+        match with(self.channel, |channel| channel.bound) {
+            None => self.perform_unbounded(kind, has_deadline),
+            Some(bound) => {
+                self.perform_bounded(kind, bound, has_deadline);
+                None
             }
-            (FunctionKind::ChannelTrySend, Some(_)) => {
-                self.call(Call::TrySend);
+        }
+    }
+
+    fn perform_unbounded(self, kind: FunctionKind, has_deadline: bool) -> Option<Polled> {
+        match kind {
+            FunctionKind::ChannelSend | FunctionKind::ChannelTrySend => self.send(),
+            FunctionKind::ChannelReceive | FunctionKind::ChannelTryReceive => {
+                return Some(self.receive(kind, has_deadline));
             }
-            _ if self.is_disconnected() && is_receive(kind) => {}
-            (FunctionKind::ChannelReceive, None) => {
-                match has_deadline && running().may_time_out() {
-                    false => self.receive(),
-                    true => {
-                        if !self.try_receive() {
-                            wait_of(|wait| *wait = Wait::TimesOut);
-                        }
-                    }
-                }
-            }
-            (FunctionKind::ChannelReceive, Some(bound)) => {
-                self.receive_bounded(bound, has_deadline)
-            }
-            (FunctionKind::ChannelTryReceive, None) => {
-                self.try_receive();
-            }
-            (FunctionKind::ChannelTryReceive, Some(_)) => {
-                let answer = self.call(Call::TryReceive);
-                self.found_at_once(answer);
-            }
-            (FunctionKind::SenderClone, None) => {
+            FunctionKind::SenderClone => {
                 let port = running().with_world(|world| self.object(world));
                 running().with_world(|world| world.add_sender(port));
-                with(self.channel, |channel| channel.senders += 1);
+                self.count_senders(UpdateKind::Add(1), Ordering::Relaxed);
             }
-            (FunctionKind::SenderClone, Some(_)) => {
-                self.call(Call::Clone);
-            }
-            (FunctionKind::SenderDrop, None) => self.hang_up(),
-            (FunctionKind::SenderDrop, Some(_)) => {
-                self.call(Call::HangUp);
-            }
-            (FunctionKind::ReceiverDrop, None) => {
-                let location = |world: &mut World| self.presence(world, ChannelEnd::Receiver);
-                running().perform(self.site, |world| Operation::Store {
-                    location: location(world),
-                    ordering: Ordering::SeqCst,
-                    value: 1,
+            FunctionKind::SenderDrop => self.hang_up(),
+            FunctionKind::ReceiverDrop => {
+                running().perform(self.site, |world| {
+                    protocol::leave(self.end(world, ChannelEnd::Receiver))
                 });
                 self.take_all();
             }
-            (FunctionKind::ReceiverDrop, Some(_)) => {
+            _ => {}
+        }
+        None
+    }
+
+    fn perform_bounded(self, kind: FunctionKind, bound: usize, has_deadline: bool) {
+        match kind {
+            FunctionKind::ChannelSend => {
+                if let Some(deliver) = protocol::deliver(self.call(Call::Send)) {
+                    wait_of(|wait| *wait = Wait::Call(self.channel, deliver));
+                }
+            }
+            FunctionKind::ChannelTrySend => {
+                self.call(Call::TrySend);
+            }
+            FunctionKind::ChannelReceive | FunctionKind::ChannelTryReceive
+                if self.is_disconnected() => {}
+            FunctionKind::ChannelReceive => self.receive_bounded(bound, has_deadline),
+            FunctionKind::ChannelTryReceive => {
+                self.found_at_once(protocol::answered(self.call(Call::TryReceive)));
+            }
+            FunctionKind::SenderClone => {
+                self.call(Call::Clone);
+            }
+            FunctionKind::SenderDrop => {
+                self.call(Call::HangUp);
+            }
+            FunctionKind::ReceiverDrop => {
                 self.call(Call::Leave);
                 self.take_all();
             }
@@ -282,13 +325,13 @@ impl Caller {
         })
     }
 
-    /// Returns the location that is set when an end is gone.
-    fn presence(self, world: &mut World, end: ChannelEnd) -> LocationId {
+    /// Returns the location of an end.
+    fn end(self, world: &mut World, end: ChannelEnd) -> LocationId {
         let (known, address) = with(self.channel, |channel| {
             (channel.ends[end as usize], channel.block.start)
         });
         known.unwrap_or_else(|| {
-            let location = running().add_location(world, end.kind(), address, 0);
+            let location = running().add_location(world, end.kind(), address, end.initial());
             with(self.channel, |channel| {
                 channel.ends[end as usize] = Some(location)
             });
@@ -297,148 +340,104 @@ impl Caller {
     }
 
     fn call(self, call: Call) -> Answer {
-        let operation = |world: &mut World| Operation::Call {
-            object: self.object(world),
-            call: object::Call::Channel(call),
-        };
         if matches!(call, Call::Send | Call::TrySend) {
-            self.pass_on();
+            self.release();
         }
-        Answer::of(match call {
-            Call::TrySend | Call::TryReceive => running().observe(self.site, self.top, operation),
-            _ => running().perform(self.site, operation),
-        })
+        Answer::of(call_object(Guest, self.site, call, |world| {
+            self.object(world)
+        }))
     }
 
     /// The drop of messages that were not received comes after their sends.
-    fn pass_on(self) {
+    fn release(self) {
         let mut clock = Vec::new();
-        running().pass_on(&mut clock);
-        with(self.channel, |channel| join(&mut channel.sent, &clock));
+        running().release_clock(&mut clock);
+        with(self.channel, |channel| {
+            join_growing(&mut channel.sent, &clock)
+        });
     }
 
     fn take_all(self) {
         let sent = with(self.channel, |channel| std::mem::take(&mut channel.sent));
         if !sent.is_empty() {
-            running().take_on(&sent);
+            running().acquire(&sent);
         }
-    }
-
-    fn looks_gone(self, end: ChannelEnd) -> u64 {
-        let load = |world: &mut World| Operation::Load {
-            location: self.presence(world, end),
-            ordering: Ordering::SeqCst,
-        };
-        running().perform(self.site, load).to_value()
     }
 
     fn send(self) {
-        if self.looks_gone(ChannelEnd::Receiver) == 0 {
-            self.pass_on();
-            running().perform(self.site, |world| Operation::Send {
-                port: self.object(world),
-            });
-        }
+        let receiver = |world: &mut World| self.end(world, ChannelEnd::Receiver);
+        let port = |world: &mut World| self.object(world);
+        self.release();
+        protocol::send(Guest, self.site, receiver, port);
     }
 
-    fn receive(self) {
-        let operation = |world: &mut World| Operation::Receive {
-            ports: Ports::One(self.object(world)),
-            wait: true,
-        };
-        let received = running().perform(self.site, operation).to_received();
-        if !matches!(received, Received::Message { .. }) {
-            with(self.channel, |channel| channel.is_disconnected = true);
+    fn receive(self, kind: FunctionKind, has_deadline: bool) -> Polled {
+        if self.is_disconnected() {
+            return Polled::Disconnected;
         }
-    }
-
-    /// True if there is a message.
-    fn poll(self, is_first: bool) -> bool {
-        let operation = |world: &mut World| Operation::Receive {
-            ports: Ports::One(self.object(world)),
-            wait: false,
-        };
-        // Only the first operation of a call can be one that the program does again and again.
-        let reply = match is_first {
-            true => running().observe(self.site, self.top, operation),
-            false => running().perform(self.site, operation),
-        };
-        matches!(reply.to_received(), Received::Message { .. })
-    }
-
-    /// Receives a message, or finds that the channel is disconnected; returns true in both cases.
-    fn try_receive(self) -> bool {
-        if self.poll(true) {
-            return true;
-        }
-        let is_over = match with(self.channel, |channel| channel.senders) {
-            1 => self.looks_gone(ChannelEnd::Sender) == 1,
-            _ => {
-                self.looks_gone(ChannelEnd::Senders);
-                with(self.channel, |channel| channel.gone == channel.senders)
+        let port = |world: &mut World| self.object(world);
+        let senders = |world: &mut World| self.end(world, ChannelEnd::Senders);
+        let has_no_sender = || protocol::load(Guest, self.site, senders) == 0;
+        let polled = match kind {
+            FunctionKind::ChannelReceive if !has_deadline => {
+                protocol::receive(Guest, self.site, port)
             }
+            FunctionKind::ChannelReceive => {
+                protocol::receive_timeout(Guest, self.site, port, has_no_sender)
+            }
+            _ => protocol::try_receive(Guest, self.site, port, has_no_sender),
         };
-        if !is_over {
-            return false;
+        match kind {
+            FunctionKind::ChannelReceive => self.found(polled),
+            _ => self.found_at_once(polled),
         }
-        // The last of them may have sent something before it went.
-        if !self.poll(false) {
-            with(self.channel, |channel| channel.is_disconnected = true);
-        }
-        true
+        polled
     }
 
     fn hang_up(self) {
-        let has_clones = with(self.channel, |channel| channel.senders > 1);
-        running().perform(self.site, |world| Operation::HangUp {
-            port: self.object(world),
-            location: match has_clones {
-                false => self.presence(world, ChannelEnd::Sender),
-                // A program that polls depends on the order in which the senders go.
-                true if regions::has_looks() => self.presence(world, ChannelEnd::Senders),
-                true => {
-                    let address = with(self.channel, |channel| channel.block.start);
-                    running().add_location(world, ChannelEnd::Sender.kind(), address, 0)
-                }
-            },
+        self.count_senders(UpdateKind::Sub(1), Ordering::AcqRel);
+        running().perform(self.site, |world| {
+            let address = with(self.channel, |channel| channel.block.start);
+            Operation::HangUp {
+                port: self.object(world),
+                location: running().add_location(world, "Sender", address, 0),
+            }
         });
-        with(self.channel, |channel| channel.gone += 1);
+    }
+
+    /// Updates the number of senders, in a program that polls.
+    fn count_senders(self, kind: UpdateKind, ordering: Ordering) {
+        if !regions::has_looks() {
+            return;
+        }
+        running().perform(self.site, |world| Operation::Update {
+            location: self.end(world, ChannelEnd::Senders),
+            ordering,
+            failure: Ordering::Relaxed,
+            update: Update { kind, bits: 64 },
+        });
     }
 
     fn receive_bounded(self, bound: usize, has_deadline: bool) {
         let timeout = has_deadline && running().may_time_out();
-        let first = if timeout && bound > 0 {
-            Call::TryReceive
-        } else {
-            Call::Receive
-        };
-        let answer = self.call(first);
-        if answer == Answer::Nobody && bound == 0 {
-            let channel = self.channel;
-            wait_of(|wait| *wait = Wait::Accept { channel, timeout });
-        } else {
-            self.found(answer);
+        let first = self.call(protocol::receive_bounded(bound, timeout));
+        match protocol::accept(first, bound, timeout) {
+            Some(accept) => wait_of(|wait| *wait = Wait::Call(self.channel, accept)),
+            None => self.found(protocol::answered(first)),
         }
     }
 
-    /// Notes the answer of a receive that could wait.
-    fn found(self, answer: Answer) {
-        if answer == Answer::Nobody {
+    /// Notes the result of a receive that could wait.
+    fn found(self, polled: Polled) {
+        if polled == Polled::Empty {
             wait_of(|wait| *wait = Wait::TimesOut);
         }
-        self.found_at_once(answer);
+        self.found_at_once(polled);
     }
 
-    fn found_at_once(self, answer: Answer) {
-        if answer == Answer::Disconnected {
+    fn found_at_once(self, polled: Polled) {
+        if polled == Polled::Disconnected {
             with(self.channel, |channel| channel.is_disconnected = true);
         }
     }
-}
-
-fn is_receive(kind: FunctionKind) -> bool {
-    matches!(
-        kind,
-        FunctionKind::ChannelReceive | FunctionKind::ChannelTryReceive
-    )
 }

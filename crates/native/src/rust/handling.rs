@@ -2,7 +2,7 @@
 //! are not.
 
 use super::sync::{self, Access};
-use super::{arc_counts, threads};
+use super::{arc_counts, channels, threads};
 use crate::execution::shadow_stack;
 use crate::host::mode::is_guest;
 use crate::memory::locations::Atom;
@@ -32,7 +32,7 @@ pub(crate) fn handling<T: Atom>(address: *mut T, access: Access, code: usize) ->
     }
     match sync::perform((address as usize, T::BITS), access, region, code) {
         Some(found) => Handling::Answered(found),
-        None if !region.is_quiet(T::BITS) => Handling::Operation,
+        None if !region.is_no_event(T::BITS) => Handling::Operation,
         None if arc_counts::is_operation(region, address as usize) => Handling::Operation,
         None => Handling::StdAtomic,
     }
@@ -44,6 +44,7 @@ pub(crate) fn handling<T: Atom>(address: *mut T, access: Access, code: usize) ->
 pub(crate) fn touch(address: usize, code: usize) -> Option<u64> {
     match shadow_stack::is_armed() {
         true => super::touch(address, code),
+        false if shadow_stack::is_answered() => channels::found(address),
         false if sync::is_question(code) => threads::look_inlined(address, code),
         false => None,
     }

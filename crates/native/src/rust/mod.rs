@@ -7,7 +7,6 @@
 
 pub(crate) mod arc_counts;
 pub(crate) mod channels;
-mod clocks;
 pub(crate) mod handling;
 pub(crate) mod std_atomics;
 pub(crate) mod sync;

@@ -1,16 +1,17 @@
 //! Atomics of the standard library itself.
 //!
 //! They are no events and no scheduling points: the thread performs them in memory, and no other thread runs
-//! in between. But they order threads, as their orderings say: a release publishes the clock of its thread;
-//! an acquire joins it, at once or at the next fence. So the last owner of an `Arc` comes after all others,
-//! and two threads that have only cloned it are unordered.
+//! in between. But they synchronize as their orderings say (`happens_before` of the engine). So the drop of
+//! the last `Arc` happens after all others, and two threads that have only cloned it are unordered.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
 use raddle_engine::Operation;
+use raddle_engine::memory::happens_before::{
+    self, DetachedAccess, DetachedAccesses, Strength, ThreadClock,
+};
 
-use super::clocks::join;
 use super::{arc_counts, threads};
 use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
@@ -25,13 +26,9 @@ const PATIENCE: u32 = 64;
 /// The atomics of the standard library in the execution.
 #[derive(Default)]
 pub(crate) struct StdAtomics {
-    /// Release clock of each atomic: an index of `clocks`.
-    messages: Table<usize>,
-    clocks: Vec<Vec<u32>>,
-    used: usize,
-    /// By thread: clocks that it has read without acquiring them, and its clock at the last release fence.
-    read: Vec<Vec<u32>>,
-    fenced: Vec<Vec<u32>>,
+    /// Number of each atomic that has released something.
+    atomics: Table<usize>,
+    accesses: DetachedAccesses,
     /// Address and epoch of the last load, and how often it was repeated.
     look: (usize, u64, u32),
 }
@@ -39,18 +36,12 @@ pub(crate) struct StdAtomics {
 impl Part for StdAtomics {
     fn renew(&mut self) {
         let StdAtomics {
-            messages,
-            clocks: _,
-            used,
-            read,
-            fenced,
+            atomics,
+            accesses,
             look,
         } = self;
-        messages.clear();
-        *used = 0;
-        for clocks in [read, fenced] {
-            clocks.iter_mut().for_each(Vec::clear);
-        }
+        atomics.clear();
+        accesses.clear();
         *look = (0, 0, 0);
     }
 }
@@ -59,76 +50,60 @@ pub(crate) static STD_ATOMICS: PartCell<StdAtomics> = PartCell::new();
 
 /// Forgets these addresses: other atomics come next.
 pub(crate) fn forget(range: std::ops::Range<usize>) {
-    STD_ATOMICS.get().messages.forget(range);
+    STD_ATOMICS.get().atomics.forget(range);
 }
 
-/// A clock of a list that grows as needed.
-fn of(clocks: &mut Vec<Vec<u32>>, thread: usize) -> &mut Vec<u32> {
-    if clocks.len() <= thread {
-        clocks.resize(thread + 1, Vec::new());
+/// The clock of the running thread, which the world has.
+struct Running;
+
+impl ThreadClock for Running {
+    fn acquire(&mut self, clock: &[u32]) {
+        running().acquire(clock);
     }
-    &mut clocks[thread]
-}
 
-fn acquires(ordering: Ordering) -> bool {
-    matches!(
-        ordering,
-        Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst
-    )
-}
-
-fn releases(ordering: Ordering) -> bool {
-    matches!(
-        ordering,
-        Ordering::Release | Ordering::AcqRel | Ordering::SeqCst
-    )
+    fn release(&mut self, clock: &mut Vec<u32>) {
+        running().release_clock(clock);
+    }
 }
 
 impl StdAtomics {
+    fn here(&mut self) -> DetachedAccess<'_, Running> {
+        self.accesses.at(running().thread().index(), Running)
+    }
+
     /// The running thread has read the atomic at an address.
     fn read(&mut self, address: usize, ordering: Ordering) {
-        let Some(&mut message) = self.messages.get(address) else {
-            return;
-        };
-        let message = &self.clocks[message];
-        match acquires(ordering) {
-            true => running().take_on(message),
-            false => join(of(&mut self.read, running().thread().index()), message),
+        if let Some(&mut atomic) = self.atomics.get(address) {
+            happens_before::load(&mut self.here(), atomic, Strength::of(ordering));
         }
     }
 
-    /// The running thread has written the atomic at an address. The release clock stays if this was an update
-    /// (release sequence).
-    fn write(&mut self, address: usize, ordering: Ordering, updates: bool) {
+    /// The running thread has written the atomic at an address.
+    fn write(&mut self, address: usize, ordering: Ordering) {
+        let strength = Strength::of(ordering);
+        if let Some(atomic) = self.written(address, strength) {
+            happens_before::store(&mut self.here(), atomic, strength, None);
+        }
+    }
+
+    /// The running thread has updated the atomic at an address.
+    fn update(&mut self, address: usize, ordering: Ordering) {
+        let strength = Strength::of(ordering);
+        if let Some(atomic) = self.written(address, strength) {
+            happens_before::update(&mut self.here(), atomic, atomic, strength);
+        }
+    }
+
+    /// Returns the number of an atomic that is written, unless it has released nothing and does not now.
+    fn written(&mut self, address: usize, strength: Strength) -> Option<usize> {
+        let known = self.atomics.get(address).copied();
         let thread = running().thread().index();
-        let known = self.messages.get(address).copied();
-        let mut message = match (known, releases(ordering)) {
-            (None, false) if of(&mut self.fenced, thread).is_empty() => return,
-            (Some(number), _) => std::mem::take(&mut self.clocks[number]),
-            (None, _) => Vec::new(),
-        };
-        if !updates {
-            message.clear();
+        if known.is_none() && (strength.releases() || self.accesses.has_fence(thread)) {
+            let atomic = self.accesses.add_atomic();
+            self.atomics.insert(address, atomic);
+            return Some(atomic);
         }
-        if releases(ordering) {
-            let mut own = Vec::new();
-            running().pass_on(&mut own);
-            join(&mut message, &own);
-        } else {
-            join(&mut message, of(&mut self.fenced, thread));
-        }
-        match known {
-            Some(number) => self.clocks[number] = message,
-            None => {
-                let number = self.used;
-                self.used += 1;
-                match self.clocks.get_mut(number) {
-                    Some(clock) => *clock = message,
-                    None => self.clocks.push(message),
-                }
-                self.messages.insert(address, number);
-            }
-        }
+        known
     }
 }
 
@@ -166,7 +141,7 @@ pub(crate) fn store(address: usize, order: c_int) {
         return;
     }
     let ordering = atomics::of_store(atomics::ordering(order));
-    STD_ATOMICS.get().write(address, ordering, false);
+    STD_ATOMICS.get().write(address, ordering);
 }
 
 /// In guest mode: the same for an update.
@@ -176,9 +151,7 @@ pub(crate) fn update(address: usize, order: c_int) {
     }
     arc_counts::use_count(address, true);
     let ordering = atomics::ordering(order);
-    let mut known = STD_ATOMICS.get();
-    known.read(address, ordering);
-    known.write(address, ordering, true);
+    STD_ATOMICS.get().update(address, ordering);
 }
 
 /// In guest mode: the same for one that found another value.
@@ -195,18 +168,6 @@ pub(crate) fn fence(order: c_int) {
     if shadow_stack::is_modelled() {
         return;
     }
-    let ordering = atomics::ordering(order);
-    let mut known = STD_ATOMICS.get();
-    let thread = running().thread().index();
-    if acquires(ordering) {
-        let read = std::mem::take(of(&mut known.read, thread));
-        if !read.is_empty() {
-            running().take_on(&read);
-        }
-    }
-    if releases(ordering) {
-        let mut fenced = std::mem::take(of(&mut known.fenced, thread));
-        running().pass_on(&mut fenced);
-        *of(&mut known.fenced, thread) = fenced;
-    }
+    let strength = Strength::of(atomics::ordering(order));
+    happens_before::fence(&mut STD_ATOMICS.get().here(), strength);
 }

@@ -68,7 +68,8 @@ pub(crate) fn perform_by<T: Atom>(
     perform: impl FnOnce(&mut dyn FnMut(&mut World) -> Operation) -> Reply,
 ) -> Reply {
     let native = running();
-    // SAFETY: the program wants to use the variable there.
+    // SAFETY: compilers call functions that come here instead of an atomic access, so that there is a valid
+    // variable. `entered` has read it, and no other thread of the program runs now.
     let memory = unsafe { address.read_unaligned() }.to_word();
     let known = locations::known(address as usize, memory);
     let mut location = known;
@@ -84,7 +85,7 @@ pub(crate) fn perform_by<T: Atom>(
     });
     if let Some(location) = location {
         let value = T::from_word(native.last_value(location));
-        // SAFETY: as above.
+        // SAFETY: as above; the variable of an atomic can be written.
         unsafe { address.write_unaligned(value) };
         shadow::access_atomically(address as usize, size_of::<T>());
     }
@@ -93,7 +94,8 @@ pub(crate) fn perform_by<T: Atom>(
 
 /// In guest mode: a fault, if there is nothing at the address, is the guest's. The site of the operation.
 pub(crate) fn entered<T: Atom>(address: *mut T, code: usize) -> usize {
-    // SAFETY: the program wants to use the variable there.
+    // SAFETY: compilers call functions that come here instead of an access to the variable. If it cannot be read,
+    // the fault is that of the access.
     unsafe { address.cast::<u8>().read_volatile() };
     shadow_stack::begin_atomic();
     shadow_stack::users(code)

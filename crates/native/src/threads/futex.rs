@@ -5,20 +5,21 @@
 //! the others that wake-up only took longer.
 
 use std::ffi::c_int;
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use raddle_engine::object::{self, Object, condvar::Call};
 use raddle_engine::{Operation, Reply};
 
 use super::atomics;
-use crate::execution::running;
+use crate::engine::protocol::condvar::Wait;
+use crate::execution::{Guest, running};
 use crate::memory::objects;
 
 const KIND: &str = "futex";
 
 fn call(word: *mut u32, call: Call, code: usize) -> Reply {
     let initial = || Object::Condvar(object::condvar::Condvar::default());
-    let call = object::Call::Condvar(call);
     objects::call(word as usize, KIND, initial, call, code)
 }
 
@@ -51,7 +52,7 @@ fn look(word: *mut u32, code: usize) -> u32 {
 
 /// The same where the word is changed by code without instrumentation: memory has its value.
 fn look_at_memory(word: *mut u32) -> u32 {
-    // SAFETY: the program has a word there.
+    // SAFETY: the word is mapped: a system call for it is running, and the guest has read it before.
     unsafe { word.read_volatile() }
 }
 
@@ -62,38 +63,46 @@ pub(crate) fn wait(
     until: Option<std::time::Duration>,
     wait_site: WaitSite,
 ) -> c_int {
-    let native = running();
     let code = wait_site.site;
-    let look = |word, code| match wait_site.is_seen {
+    let look = || match wait_site.is_seen {
         true => look(word, code),
         false => look_at_memory(word),
     };
-    let wait = Call::Wait {
+    let wait = Wait {
+        time: until.map(|until| move || until),
         spurious: false,
         looked: true,
+        call: |wanted| call(word, wanted, code),
     };
-    call(word, wait, code);
-    count(word, |waiters| {
-        *waiters += 1;
-        *waiters
-    });
-    if look(word, code) != expected {
-        let is_late = call(word, Call::Wake { timeout: true }, code).to_answer();
-        if is_late {
-            count(word, leave);
-        } else {
-            wake(word, 1, code);
+    let is_changed = || {
+        count(word, |waiters| {
+            *waiters += 1;
+            *waiters
+        });
+        match look() == expected {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
         }
-        return libc::EAGAIN;
+    };
+    let renotify = || {
+        wake(word, 1, code);
+    };
+    match wait.unless(Guest, is_changed, renotify) {
+        ControlFlow::Break(left) => {
+            if !left.notified {
+                count(word, leave);
+            }
+            libc::EAGAIN
+        }
+        ControlFlow::Continue(false) => {
+            look();
+            0
+        }
+        ControlFlow::Continue(true) => {
+            count(word, leave);
+            libc::ETIMEDOUT
+        }
     }
-    let timeout = until.is_some() && native.may_time_out();
-    if !call(word, Call::Wake { timeout }, code).to_answer() {
-        look(word, code);
-        return 0;
-    }
-    count(word, leave);
-    native.pass_time(until.unwrap_or_default());
-    libc::ETIMEDOUT
 }
 
 /// Wakes at most `most` waiters; returns their number.

@@ -131,7 +131,7 @@ const FIRST_NUMBER: libc::pid_t = 1 << 30;
 /// The number of a thread, as the kernel would have it; the first has that of the process.
 pub(crate) fn number(thread: ThreadId) -> libc::pid_t {
     match thread {
-        // SAFETY: asks the kernel.
+        // SAFETY: `getpid` has no precondition.
         ThreadId::MAIN => unsafe { libc::getpid() },
         other => FIRST_NUMBER + other.index() as libc::pid_t,
     }
@@ -139,7 +139,7 @@ pub(crate) fn number(thread: ThreadId) -> libc::pid_t {
 
 /// The thread of that number.
 pub(crate) fn by_number(number: libc::pid_t) -> Option<ThreadId> {
-    // SAFETY: asks the kernel.
+    // SAFETY: `getpid` has no precondition.
     if number == unsafe { libc::getpid() } {
         return Some(ThreadId::MAIN);
     }
@@ -178,8 +178,9 @@ pub(super) fn run((function, argument): (usize, usize), alternate: usize) -> usi
         }
         (guest.pointer, &raw mut guest.frame)
     });
-    // SAFETY: the program's function with its argument. The frame is in a box that is there as long as
-    // the execution, and nobody else uses it.
+    // SAFETY: `run` needs a function for guests with its argument, which the caller has from the program or
+    // from raddle; a block of thread-local storage, which the guest owns; and room for the frame, which is in
+    // a box that lives as long as the execution and that only this thread uses.
     unsafe { mode::run((function, argument), (pointer, alternate), frame) }
 }
 
@@ -191,7 +192,7 @@ pub(crate) fn bottom() -> usize {
 /// Leaves the running thread's function. Frames between are dropped as they are.
 pub(crate) fn leave(result: usize) -> ! {
     let frame = with_running(|guest| guest.frame);
-    // SAFETY: the frame is that of the guest which runs, or on whose behalf the host does; callers have
+    // SAFETY: the frame is that of the guest which runs, or on whose behalf the host does. Callers have
     // nothing to drop.
     unsafe { mode::leave(frame, result) }
 }

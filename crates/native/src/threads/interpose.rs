@@ -12,10 +12,7 @@ macro_rules! interpose {
 
             pub(super) extern "C" fn $to($($argument: $type,)* $code: usize) -> $result {
                 if !$crate::host::mode::is_guest() {
-                    // SAFETY: what the caller wanted.
-                    return unsafe {
-                        $crate::abi::real::real!(fn $name($($type),*) -> $result)($($argument),*)
-                    };
+                    return $crate::abi::real::forward!(fn $name($($argument: $type),*) -> $result);
                 }
                 let $code = $crate::execution::shadow_stack::users($code);
                 $crate::host::mode::host(move || {
@@ -38,10 +35,7 @@ macro_rules! cancellation_points {
 
             pub(super) extern "C" fn $to($($argument: $type,)* $code: usize) -> $result {
                 if !$crate::host::mode::is_guest() {
-                    // SAFETY: what the caller wanted.
-                    return unsafe {
-                        $crate::abi::real::real!(fn $name($($type),*) -> $result)($($argument),*)
-                    };
+                    return $crate::abi::real::forward!(fn $name($($argument: $type),*) -> $result);
                 }
                 let $code = $crate::execution::shadow_stack::users($code);
                 $crate::host::mode::host(move || {
@@ -67,10 +61,7 @@ macro_rules! system_calls {
 
             extern "C" fn $to($($argument: $type,)* $code: usize) -> $result {
                 if !$crate::host::mode::is_guest() || $crate::execution::shadow_stack::is_ours($code) {
-                    // SAFETY: what the caller wanted.
-                    return unsafe {
-                        $crate::abi::real::real!(fn $name($($type),*) -> $result)($($argument),*)
-                    };
+                    return $crate::abi::real::forward!(fn $name($($argument: $type),*) -> $result);
                 }
                 let $code = $crate::execution::shadow_stack::users($code);
                 let result: Result<isize, std::ffi::c_int> = $crate::host::mode::host(move || {

@@ -170,3 +170,38 @@ pub(crate) fn wake_one(key: QueueKey, code: usize) {
         wake(waiter, code);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn waiters_leave_the_queue_that_they_are_in() {
+        QUEUES.install(Box::leak(Box::new(RefCell::new(Queues::default()))));
+        let key = |address| QueueKey {
+            address,
+            kind: "test",
+        };
+        let waiters: Vec<Waiter> = (0..3).map(|_| new_waiter("test")).collect();
+        assert!(waiters[0] != waiters[1] && waiters[1] != waiters[2] && waiters[0] != waiters[2]);
+        for &waiter in &waiters {
+            enqueue(key(16), waiter);
+        }
+        enqueue(key(32), waiters[1]);
+        assert!(!remove(key(16), waiters[1]), "it was there");
+        assert!(remove(key(16), waiters[1]), "it is gone");
+        assert!(!remove(key(32), waiters[1]), "another queue");
+        let left = with_queue(key(16), |queue| queue.waiting.clone());
+        assert!(
+            left == [waiters[0], waiters[2]],
+            "in the order in which they came"
+        );
+        QUEUES.get().renew();
+        assert!(
+            remove(key(16), waiters[0]),
+            "an execution begins without waiters"
+        );
+    }
+}

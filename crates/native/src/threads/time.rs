@@ -8,6 +8,7 @@ use raddle_engine::Operation;
 
 use super::interpose::{cancellation_points, interpose, system_calls};
 use super::interrupts;
+use crate::abi::guest_ptr::GuestPtr;
 use crate::execution::running;
 
 type Time = *const libc::timespec;
@@ -37,8 +38,9 @@ fn now() -> Duration {
 }
 
 pub(crate) fn duration(time: Time) -> Duration {
-    // SAFETY: the program says how long.
-    let time = unsafe { &*time };
+    // SAFETY: the functions of POSIX that take a time take it at an address that can be read; null is excluded
+    // by those that allow it.
+    let time = unsafe { time.read() };
     Duration::new(
         time.tv_sec.max(0) as u64,
         time.tv_nsec.clamp(0, 999_999_999) as u32,
@@ -66,7 +68,7 @@ cancellation_points! {
     }
 
     fn clock_nanosleep(
-        clock: c_int, flags: c_int, time: Time, left: *mut libc::timespec
+        clock: c_int, flags: c_int, time: Time, left: GuestPtr<libc::timespec>
     ) -> c_int as by_clock("r8") code {
         let _ = clock;
         let time = match flags & libc::TIMER_ABSTIME {
@@ -76,9 +78,8 @@ cancellation_points! {
         match sleep_unless(time, code) {
             true => 0,
             false => {
-                if !left.is_null() && flags & libc::TIMER_ABSTIME == 0 {
-                    // SAFETY: the program says where it wants to know.
-                    unsafe { left.write(timespec(time)) };
+                if flags & libc::TIMER_ABSTIME == 0 {
+                    left.set(timespec(time));
                 }
                 libc::EINTR
             }
@@ -96,48 +97,42 @@ system_calls! {
         slept(sleep_unless(Duration::from_micros(microseconds.into()), code))
     }
 
-    fn nanosleep(time: Time, left: *mut libc::timespec) -> c_int as in_nanoseconds("rdx") code {
-        let is_over = sleep_unless(duration(time), code);
-        if !is_over && !left.is_null() {
-            // SAFETY: the program says where it wants to know.
-            unsafe { left.write(time.read()) };
+    fn nanosleep(time: Time, left: GuestPtr<libc::timespec>) -> c_int as in_nanoseconds("rdx") code {
+        let time = duration(time);
+        let is_over = sleep_unless(time, code);
+        if !is_over {
+            left.set(timespec(time));
         }
         slept(is_over)
     }
 }
 
 interpose! {
-    fn clock_gettime(clock: c_int, to: *mut libc::timespec) -> c_int as of_clock("rdx") _code {
+    fn clock_gettime(clock: c_int, to: GuestPtr<libc::timespec>) -> c_int as of_clock("rdx") _code {
         let _ = clock;
-        // SAFETY: the program says where it wants the time.
-        unsafe { to.write(timespec(now())) };
+        to.write(timespec(now()));
         0
     }
 
-    fn gettimeofday(to: *mut libc::timeval, zone: *mut c_void) -> c_int as of_day("rdx") _code {
+    fn gettimeofday(to: GuestPtr<libc::timeval>, zone: *mut c_void) -> c_int as of_day("rdx") _code {
         let _ = zone;
         let now = now();
         let value = libc::timeval {
             tv_sec: now.as_secs() as i64,
             tv_usec: now.subsec_micros().into(),
         };
-        // SAFETY: the program says where it wants the time.
-        unsafe { to.write(value) };
+        to.write(value);
         0
     }
 
-    fn time(to: *mut i64) -> i64 as in_whole_seconds("rsi") _code {
+    fn time(to: GuestPtr<i64>) -> i64 as in_whole_seconds("rsi") _code {
         let now = now().as_secs() as i64;
-        if !to.is_null() {
-            // SAFETY: the program says where it wants the time.
-            unsafe { to.write(now) };
-        }
+        to.set(now);
         now
     }
 
-    fn timespec_get(to: *mut libc::timespec, base: c_int) -> c_int as of_base("rdx") _code {
-        // SAFETY: the program says where it wants the time.
-        unsafe { to.write(timespec(now())) };
+    fn timespec_get(to: GuestPtr<libc::timespec>, base: c_int) -> c_int as of_base("rdx") _code {
+        to.write(timespec(now()));
         base
     }
 
@@ -146,19 +141,31 @@ interpose! {
         running().passed().as_micros() as libc::clock_t
     }
 
-    fn times(to: *mut libc::tms) -> libc::clock_t as of_process("rsi") _code {
+    fn times(to: GuestPtr<libc::tms>) -> libc::clock_t as of_process("rsi") _code {
         // In hundredths of a second.
         let passed = (running().passed().as_millis() / 10) as libc::clock_t;
-        if !to.is_null() {
-            let times = libc::tms {
-                tms_utime: passed,
-                tms_stime: 0,
-                tms_cutime: 0,
-                tms_cstime: 0,
-            };
-            // SAFETY: the program says where it wants the times.
-            unsafe { to.write(times) };
-        }
+        to.set(libc::tms {
+            tms_utime: passed,
+            tms_stime: 0,
+            tms_cutime: 0,
+            tms_cstime: 0,
+        });
         passed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_converted_and_wrong_ones_are_bounded() {
+        let at = |tv_sec, tv_nsec| duration(&libc::timespec { tv_sec, tv_nsec });
+        assert_eq!(at(2, 500_000_000), Duration::from_millis(2_500));
+        assert_eq!(at(-1, 0), Duration::ZERO);
+        assert_eq!(at(0, -5), Duration::ZERO);
+        assert_eq!(at(0, i64::MAX), Duration::from_nanos(999_999_999));
+        let time = Duration::new(123, 456);
+        assert_eq!(duration(&timespec(time)), time);
     }
 }

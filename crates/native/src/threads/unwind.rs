@@ -143,12 +143,13 @@ extern "C" fn stop(
 ) -> c_int {
     const END_OF_STACK: c_int = 16;
     let is_end = actions & END_OF_STACK != 0;
-    // SAFETY: the unwinder's own.
+    // SAFETY: the unwinder passes a context that is valid during this call.
     let here = unsafe { _Unwind_GetCFA(context) };
     let (handler, result) = with(|state| (state.handler, state.result));
     if !handler.is_null() && (is_end || here >= stack_pointer(handler)) {
-        // SAFETY: the frame that registered the handler is still there, and nothing here has to be
-        // dropped.
+        // SAFETY: `_longjmp` needs a frame that is still on the stack: the unwinder has not come past that
+        // which registered the handler. No frame between has a destructor, but for those that the unwinder
+        // has run.
         unsafe { _longjmp(handler.cast(), 1) }
     }
     if is_end || here >= guests::bottom() {
@@ -161,7 +162,8 @@ extern "C" fn stop(
 /// Where the stack was when a handler was registered.
 fn stack_pointer(handler: *mut Handler) -> usize {
     const GUARD: usize = 0x30;
-    // SAFETY: a handler of the program's; and what the C library hides addresses with.
+    // SAFETY: a handler is alive while it is registered, and every thread's header has the guard that the C
+    // library hides addresses with.
     let (hidden, guard) = unsafe {
         let guard = (guest::thread_pointer() + GUARD) as *const usize;
         ((*handler).registers[STACK_POINTER], guard.read())
@@ -172,13 +174,14 @@ fn stack_pointer(handler: *mut Handler) -> usize {
 /// The running thread has another handler.
 pub(crate) fn register(handler: *mut Handler) {
     let previous = with(|state| std::mem::replace(&mut state.handler, handler));
-    // SAFETY: the program says where.
+    // SAFETY: the caller of `__pthread_register_cancel` passes a buffer that stays alive until it unregisters
+    // it.
     unsafe { (*handler).previous = previous };
 }
 
 /// The handler is not needed any more.
 pub(crate) fn unregister(handler: *mut Handler) {
-    // SAFETY: it was registered.
+    // SAFETY: the handler was registered, and is alive until this call.
     let previous = unsafe { (*handler).previous };
     with(|state| state.handler = previous);
 }

@@ -14,7 +14,7 @@ use raddle_check::runtime::{Made, current};
 ///
 /// Inside a check, accesses that nothing orders are a data race, and the check fails. Prefer `with` and
 /// `with_mut`: they say whether the value is read or written, and for how long. A call of
-/// [`get`](Self::get) counts as one write; what is done through the pointer later is not seen. That the
+/// [`get`](Self::get) counts as one write; later accesses through the pointer are not seen. That the
 /// cell is made is not seen either, unless [`Quarantine`](crate::alloc::Quarantine) is in use.
 /// Accesses are no scheduling points, because code without data races cannot tell when they happen.
 ///
@@ -54,7 +54,7 @@ impl<T> UnsafeCell<T> {
         }
     }
 
-    /// The value, when nobody else can access it.
+    /// The value, when no other thread can access it.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -81,7 +81,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         this.value.get()
     }
 
-    /// The value, when nobody else can access it.
+    /// The value, when no other thread can access it.
     #[track_caller]
     pub fn get_mut(&mut self) -> &mut T {
         if let Some(context) = current() {

@@ -15,7 +15,7 @@ impl<T> UnsafeCell<T> {
         UnsafeCell(std::cell::UnsafeCell::new(value))
     }
 
-    /// The value, when nobody else can access it.
+    /// The value, when no other thread can access it.
     #[inline(always)]
     pub fn into_inner(self) -> T {
         self.0.into_inner()
@@ -35,7 +35,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.0.get()
     }
 
-    /// The value, when nobody else can access it.
+    /// The value, when no other thread can access it.
     #[inline(always)]
     pub const fn get_mut(&mut self) -> &mut T {
         self.0.get_mut()
@@ -81,7 +81,7 @@ mod tests {
         static EMPTY: std::sync::Mutex<UnsafeCell<u8>> = std::sync::Mutex::new(UnsafeCell::new(0));
         assert_eq!(size_of_val(&*EMPTY.lock().unwrap()), 1);
         let mut cell = UnsafeCell::from([1, 2]);
-        // SAFETY: nobody else has the cell.
+        // SAFETY: no other thread has the cell.
         unsafe {
             (*cell.get())[0] += 4;
             cell.with_mut(|value| (*value)[1] += 4);

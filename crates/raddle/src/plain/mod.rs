@@ -1,4 +1,4 @@
-//! Small real implementations of what std does not have, on std alone: used without feature
+//! Small real implementations of primitives that std does not have, on std alone: used without feature
 //! `check`, and with it outside a check.
 
 #[cfg(not(feature = "check"))]

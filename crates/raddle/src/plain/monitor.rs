@@ -1,6 +1,6 @@
 //! Monitors on std's lock and condition variable.
 //!
-//! One lock guards who is inside and who waits; everybody sleeps on one condition variable and looks
+//! One lock guards the occupant and the waiters; all threads sleep on one condition variable and look
 //! for their own ticket. Slower than one variable for each condition, and simple enough to be right
 //! for both disciplines.
 
@@ -12,10 +12,10 @@ use std::ops::{Deref, DerefMut};
 use crate::own_sync::atomic::{AtomicU32, Ordering};
 use crate::own_sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What becomes of a thread that signals.
+/// Behaviour of a thread that signals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Discipline {
-    /// It goes on; the signalled thread competes with everybody else to re-enter.
+    /// It goes on; the signalled thread competes with all others to re-enter.
     SignalContinue,
     /// It makes way for the signalled thread, and gets the monitor back, before any newcomer, when
     /// that thread leaves or waits.
@@ -37,7 +37,7 @@ pub struct Monitor<T: ?Sized> {
 
 /// Threads by ticket: each entering, waiting or making way draws a new one.
 struct Queues {
-    /// How many threads are asleep: waking nobody costs a system call.
+    /// Number of threads that are asleep: a wake-up without any costs a system call.
     asleep: usize,
     next: u64,
     inside: Option<u64>,
@@ -71,7 +71,7 @@ impl<T> Monitor<T> {
         }
     }
 
-    /// The data, when nobody else can enter.
+    /// The data, when no other thread can enter.
     pub fn into_inner(self) -> T {
         self.data.into_inner()
     }
@@ -98,12 +98,12 @@ impl<T: ?Sized> Monitor<T> {
         }
     }
 
-    /// The data, when nobody else can enter.
+    /// The data, when no other thread can enter.
     pub fn get_mut(&mut self) -> &mut T {
         self.data.get_mut()
     }
 
-    /// For a controlled monitor: where the data is, for whoever is inside.
+    /// For a controlled monitor: the address of the data, for the thread that is inside.
     #[cfg(feature = "check")]
     pub(crate) fn data(&self) -> *mut T {
         self.data.get()
@@ -115,7 +115,7 @@ impl<T: ?Sized> Monitor<T> {
         self.discipline
     }
 
-    /// For a controlled monitor: keeps everybody outside the check out; `false` if somebody is in.
+    /// For a controlled monitor: keeps threads outside the check out; `false` if one is in.
     #[cfg(feature = "check")]
     pub(crate) fn close(&self) -> bool {
         let mut queues = self.queues();
@@ -149,7 +149,7 @@ impl<T: ?Sized> Monitor<T> {
         queues
     }
 
-    /// Lets everybody who sleeps look again.
+    /// Lets all sleeping threads look again.
     fn wake(&self, queues: &Queues) {
         if queues.asleep > 0 {
             self.changed.notify_all();
@@ -298,7 +298,7 @@ mod tests {
 
     use super::*;
 
-    /// Waits until so many threads wait for the condition.
+    /// Waits until this number of threads waits for the condition.
     fn await_waiting<T>(monitor: &Monitor<T>, condition: Condition, count: usize) {
         while monitor.enter().waiting(condition) < count {
             thread::yield_now();

@@ -2,7 +2,7 @@
 //!
 //! Messages of a port are taken in the order they were sent. Each carries a number that grows with
 //! time across all ports, so that a selection takes the message that came first. A thread that finds
-//! nothing leaves a bell at every port it listens to and sleeps until somebody rings it.
+//! nothing leaves a bell at every port it listens to and sleeps until a sender rings it.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Asynchronous,
     /// Until its message has been received.
     Synchronous,
-    /// While so many messages are waiting.
+    /// While this number of messages is waiting.
     Bounded(usize),
 }
 
@@ -60,11 +60,11 @@ struct State<T> {
     messages: VecDeque<(u64, T)>,
     sent: u64,
     received: u64,
-    /// Who sleeps until a message comes.
+    /// Bell of the thread that sleeps until a message comes.
     listener: Option<Arc<Bell>>,
 }
 
-/// What time it is, for all ports: how many messages have been sent.
+/// Time of all ports: the number of messages that have been sent.
 static TIME: AtomicU64 = AtomicU64::new(0);
 
 impl<T> Port<T> {
@@ -194,7 +194,7 @@ pub(crate) trait Alternative {
     /// Has the bell rung when a message comes; `false` if there is one already.
     fn listen(&self, bell: &Arc<Bell>) -> bool;
 
-    /// Has nobody's bell rung.
+    /// Rings no bell.
     fn leave(&self);
 }
 

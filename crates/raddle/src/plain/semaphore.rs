@@ -11,7 +11,7 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    /// A semaphore with so many permits.
+    /// A semaphore with a number of permits.
     pub const fn new(permits: usize) -> Self {
         Semaphore {
             permits: Mutex::new(permits),
@@ -78,7 +78,7 @@ impl BinarySemaphore {
         BinarySemaphore(Semaphore::new(available as usize))
     }
 
-    /// Whether the permit is there.
+    /// True when the permit is there.
     pub(crate) fn available(&self) -> bool {
         self.0.available() > 0
     }
@@ -86,7 +86,7 @@ impl BinarySemaphore {
     /// Takes the permit, waiting until it is there.
     pub fn acquire(&self) {
         self.0.acquire();
-        // Somebody may wait to give it back.
+        // Another thread may wait to give it back.
         self.0.changed.notify_all();
     }
 

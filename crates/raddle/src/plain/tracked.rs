@@ -67,7 +67,7 @@ impl<T: ?Sized> TrackedArc<T> {
         Arc::weak_count(&this.0)
     }
 
-    /// Whether both are handles to the same value.
+    /// True when both are handles to the same value.
     #[must_use]
     pub fn ptr_eq(this: &Self, other: &Self) -> bool {
         Arc::ptr_eq(&this.0, &other.0)
@@ -136,7 +136,7 @@ impl<T: ?Sized> TrackedWeak<T> {
         self.0.weak_count()
     }
 
-    /// Whether both are handles to the same value, or to none.
+    /// True when both are handles to the same value, or to none.
     #[must_use]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.0.ptr_eq(&other.0)

@@ -9,13 +9,14 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
 
-use raddle_engine::object::{self, Object, port, semaphore};
+use raddle_engine::object::{Object, port, semaphore};
 use raddle_engine::{ObjectId, Operation, Ports, Received, World};
 
 use crate::labelled::{Labelled, Thing};
 use crate::mailbox::{Mailbox, check_outside};
 use crate::plain;
 use crate::plain::port::Kind;
+use raddle_check::protocol::{self, channel::Polled};
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made, current};
 
@@ -36,7 +37,7 @@ pub struct Sender<T> {
     end: End<plain::port::Sender<T>, T>,
 }
 
-/// What a port is where it was made.
+/// A port, by where it was made.
 enum End<P, T> {
     Outside(P),
     Inside(Arc<Shared<T>>),
@@ -113,9 +114,10 @@ impl<T> Port<T> {
             }
             End::Inside(shared) => {
                 let (context, place) = (shared.mailbox.context(), Location::caller());
-                let received = shared.mailbox.receive(context, place, true);
-                let (_, number) = message(received);
-                shared.take(number, place)
+                match shared.mailbox.receive(context, place) {
+                    Polled::Message(number) => shared.take(number, place),
+                    Polled::Empty | Polled::Disconnected => unreachable!("ports are never closed"),
+                }
             }
         }
     }
@@ -179,21 +181,12 @@ impl<T> Shared<T> {
             kind: "PortPlaces",
             place: self.mailbox.made().place,
         };
-        context.perform(place, |world| Operation::Call {
-            object: context.object(world, &self.places, made, || {
+        protocol::call(context, place, call, |world| {
+            context.object(world, &self.places, made, || {
                 let permits = u32::try_from(bound).unwrap_or(u32::MAX);
                 Object::Semaphore(semaphore::Semaphore::counting(permits))
-            }),
-            call: object::Call::Semaphore(call),
+            })
         });
-    }
-}
-
-/// A receive that waits finds nothing else, as ports are never closed.
-fn message(received: Received) -> (usize, u32) {
-    match received {
-        Received::Message { port, number } => (port as usize, number),
-        Received::Empty | Received::Closed => unreachable!("ports are never closed"),
     }
 }
 
@@ -263,7 +256,10 @@ pub(super) fn first_of(ports: &[&dyn Alternative]) -> (usize, u32) {
         };
         Operation::Receive { ports, wait: true }
     });
-    message(reply.to_received())
+    match reply.to_received() {
+        Received::Message { port, number } => (port as usize, number),
+        Received::Empty | Received::Closed => unreachable!("ports are never closed"),
+    }
 }
 
 impl<T> Clone for Sender<T> {

@@ -7,7 +7,7 @@ use super::controlled::{Alternative, first_of};
 #[cfg(not(feature = "check"))]
 use crate::plain::port::Alternative;
 
-/// Waits until one of several ports has a message, and goes on with what belongs to that port.
+/// Waits until one of several ports has a message, and runs the body of that port.
 ///
 /// ```
 /// use raddle::port::Port;
@@ -197,7 +197,7 @@ fn first_of(ports: &[&dyn Alternative]) -> (usize, u32) {
 }
 
 impl Chosen {
-    /// Whether it is the first of those that have not been asked about.
+    /// True when it is the first of those that have not been asked about.
     pub fn is_this(&mut self) -> bool {
         let this = self.before == 0;
         self.before = self.before.saturating_sub(1);

@@ -14,8 +14,8 @@ use raddle_check::runtime::{Made, current};
 /// A point that threads pass in groups, as [`std::sync::Barrier`].
 ///
 /// Inside a check, the order in which the members of a group come makes no difference, so it costs
-/// nothing. If more threads come than a group has members, who is in which group is a choice that
-/// the engine explores; so is who leads, once somebody asks. Outside a check, this is std's barrier.
+/// nothing. If more threads come than a group has members, the members of each group are a choice that
+/// the engine explores; so is the leader, once a thread asks for it. Outside a check, this is std's barrier.
 pub struct Barrier {
     identity: Identity,
     made: Made,
@@ -24,7 +24,7 @@ pub struct Barrier {
     plain: std::sync::Barrier,
 }
 
-/// Whether a thread was its group's leader, as [`std::sync::BarrierWaitResult`].
+/// Result of a wait at a barrier, which has the leader of the group, as [`std::sync::BarrierWaitResult`].
 pub struct BarrierWaitResult {
     is_leader: OnceLock<bool>,
     group: Option<Group>,
@@ -41,7 +41,7 @@ struct Group {
 }
 
 impl Barrier {
-    /// A barrier for groups of `n` threads; 0 does what 1 does.
+    /// A barrier for groups of `n` threads; 0 counts as 1.
     #[must_use]
     #[track_caller]
     pub const fn new(n: usize) -> Self {
@@ -88,7 +88,7 @@ impl Barrier {
 }
 
 impl BarrierWaitResult {
-    /// Whether this thread was the leader; one in each group is.
+    /// True when this thread was the leader; one in each group is.
     #[must_use]
     #[track_caller]
     pub fn is_leader(&self) -> bool {

@@ -1,8 +1,6 @@
 //! A condition variable with std's surface.
 //!
-//! Inside a check, a wait is up to four operations: becoming a waiter, unlocking the mutex, waking
-//! up and locking the mutex again. Why the first two may be separate, and how spurious wake-ups
-//! come about, is told where the state machine is: `raddle_engine::object::condvar`.
+//! Inside a check, the operations of a wait are those of [`raddle_check::protocol::condvar`].
 
 use std::fmt;
 use std::panic::Location;
@@ -10,10 +8,11 @@ use std::sync::{LockResult, PoisonError};
 use std::time::{Duration, Instant};
 
 use raddle_engine::object::{self, Object, condvar::Call};
-use raddle_engine::{Operation, Reply, World};
+use raddle_engine::{ObjectId, Operation, Reply, World};
 
-use super::mutex::MutexGuard;
+use super::mutex::{GivenBack, MutexGuard};
 use crate::labelled::{Labelled, Thing};
+use raddle_check::protocol::{self, condvar::Wait};
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made, current};
 
@@ -31,12 +30,12 @@ pub struct Condvar {
     plain: std::sync::Condvar,
 }
 
-/// Whether the time of a wait ran out, as [`std::sync::WaitTimeoutResult`].
+/// Result of a wait in limited time, as [`std::sync::WaitTimeoutResult`].
 #[derive(Debug, PartialEq, Eq, Copy, Clone)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the time ran out before a notification came.
+    /// True when the time ran out before a notification came.
     #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0
@@ -44,7 +43,7 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
-    /// A condition variable that nobody waits on.
+    /// A condition variable without waiters.
     #[must_use]
     #[track_caller]
     pub const fn new() -> Self {
@@ -85,7 +84,7 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// Waits for a notification, so many milliseconds at most; whether one came.
+    /// Waits for a notification, with the maximum time in milliseconds; returns true if one came.
     #[deprecated(
         since = "1.6.0",
         note = "replaced by `std::sync::Condvar::wait_timeout`"
@@ -100,7 +99,7 @@ impl Condvar {
         map(result, |(guard, result)| (guard, !result.timed_out()))
     }
 
-    /// Waits for a notification, so long at most. May also wake up without either.
+    /// Waits for a notification, for `dur` at most. May also wake up without either.
     #[track_caller]
     pub fn wait_timeout<'a, T>(
         &self,
@@ -119,7 +118,7 @@ impl Condvar {
         })
     }
 
-    /// Waits until the condition no longer holds, so long at most.
+    /// Waits until the condition no longer holds, for `dur` at most.
     #[track_caller]
     pub fn wait_timeout_while<'a, T, F>(
         &self,
@@ -171,7 +170,7 @@ impl Condvar {
         }
     }
 
-    /// Waits as a modelled thread; whether the time ran out.
+    /// Waits as a modelled thread; returns whether the time ran out, with the guard.
     fn wait_inside<'a, T>(
         &self,
         context: &Context,
@@ -179,48 +178,41 @@ impl Condvar {
         dur: Option<Duration>,
         place: &'static Location<'static>,
     ) -> LockResult<(MutexGuard<'a, T>, bool)> {
-        let spurious = context.may_wake_spuriously();
-        let timeout = dur.is_some() && context.may_time_out();
         let looked = guard.has_looked();
-        let wait = Call::Wait { spurious, looked };
-        let operation = |world: &mut World| self.operation(context, world, wait);
-        let reply = match timeout {
-            true => context.observe_beside(place, guard.data(), operation),
-            false => context.perform(place, operation),
+        let wait = Wait {
+            time: dur.map(|dur| move || dur),
+            spurious: true,
+            looked,
+            call: |call| self.call(context, place, call),
         };
-        let woken_up = reply.to_answer();
+        // A loop may repeat a wait that times out, and the data is part of what it looks at.
+        let waiter = wait.begin(context, |call, timeout| match timeout {
+            true => context.observe_beside(place, guard.data(), |world| Operation::Call {
+                object: self.object(context, world),
+                call: call.into(),
+            }),
+            false => self.call(context, place, call),
+        });
         context.apart(|| {
-            let lock = guard.give_back(context, place);
-            let timed_out = if woken_up {
-                context.count_spurious_wakeup();
-                false
-            } else {
-                self.call(context, place, Call::Wake { timeout })
-                    .to_answer()
+            let unlock = || guard.give_back(context, place);
+            let lock = |lock: GivenBack<'a, T>, timed_out| {
+                map(lock.take(place), |guard| (guard, timed_out))
             };
-            if let Some(dur) = dur.filter(|_| timed_out) {
-                context.pass_time(dur);
-            }
-            map(lock.take(place), |guard| (guard, timed_out))
+            wait.finish(waiter, context, unlock, lock)
         })
     }
 
-    fn operation(&self, context: &Context, world: &mut World, call: Call) -> Operation {
-        let object = context.object(world, &self.identity, self.made, || {
-            Object::Condvar(object::condvar::Condvar::default())
-        });
-        Operation::Call {
-            object,
-            call: object::Call::Condvar(call),
-        }
+    fn object(&self, context: &Context, world: &mut World) -> ObjectId {
+        let state = || Object::Condvar(object::condvar::Condvar::default());
+        context.object(world, &self.identity, self.made, state)
     }
 
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
-        context.perform(place, |world| self.operation(context, world, call))
+        protocol::call(context, place, call, |world| self.object(context, world))
     }
 }
 
-/// Of std's lock beneath ours, which keeps track of poisoning itself.
+/// The guard of std's lock, whose own poison plays no part.
 fn ignore_poison<G>(result: LockResult<G>) -> G {
     result.unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,9 +6,9 @@
 //! What the engine explores:
 //!
 //! - in which order the messages of different senders arrive,
-//! - what somebody finds who does not wait (`try_recv`, `try_send`), or whose time may run out
+//! - the results of calls that do not wait (`try_recv`, `try_send`), or whose time may run out
 //!   (`recv_timeout`, unless `Checker::timeouts` is off),
-//! - whether an end is gone already when the other side looks.
+//! - whether an end has been dropped when the other end is used.
 
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 

@@ -8,17 +8,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::object::{self, Object, mutex::Call};
-use raddle_engine::{Grant, Operation, Reply, World};
+use raddle_engine::{ObjectId, Reply, World};
 
 use crate::labelled::{Labelled, Thing};
+use raddle_check::protocol;
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::statics::Virtual;
 use raddle_check::runtime::{Context, Made, current};
 
 /// A mutual-exclusion lock, as [`std::sync::Mutex`].
 ///
-/// Inside a check, locking and unlocking are operations that the engine schedules; who gets a free
-/// lock is one of the choices it explores. Outside one, this is std's lock.
+/// Inside a check, locking and unlocking are operations that the engine schedules; which thread gets
+/// a free lock is one of the choices it explores. Outside one, this is std's lock.
 pub struct Mutex<T: ?Sized> {
     identity: Identity,
     made: Made,
@@ -46,9 +47,9 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     raw: Option<std::sync::MutexGuard<'a, ()>>,
     /// Inside which execution it was locked; 0 outside.
     stamp: u64,
-    /// Whether the thread was panicking already when it took the lock.
+    /// True when the thread was panicking already when it took the lock.
     panicking: bool,
-    /// Whether somebody looked at the data since, which tells a wait for a condition from others.
+    /// True when the data was used since: so a wait is one for a condition of the data.
     looked: AtomicBool,
     place: &'static Location<'static>,
 }
@@ -72,7 +73,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// The data, when nobody else can have the lock; an error if it is poisoned.
+    /// The data, when no other thread can have the lock; an error if the lock is poisoned.
     pub fn into_inner(self) -> LockResult<T> {
         let poisoned = self.owner_sees_poison();
         or_poisoned(self.data.into_inner(), poisoned)
@@ -92,10 +93,9 @@ impl<T: ?Sized> Mutex<T> {
             return self.guard_outside(raw, place);
         };
         let lock = context.here(self);
-        match lock.call(context, place, Call::Lock).to_grant() {
-            Grant::Taken { poisoned } => lock.guard_inside(context, poisoned, place),
-            Grant::Refused => unreachable!("lock waits until it has the lock"),
-        }
+        let object = |world: &mut World| lock.object(context, world);
+        let poisoned = protocol::lock::lock(context, place, Call::Lock, object);
+        lock.guard_inside(context, poisoned, place)
     }
 
     /// Takes the lock if it is free; an error if it is not, or if it is poisoned.
@@ -111,13 +111,14 @@ impl<T: ?Sized> Mutex<T> {
             return Ok(self.guard_outside(raw, place)?);
         };
         let lock = context.here(self);
-        match lock.call(context, place, Call::TryLock).to_grant() {
-            Grant::Taken { poisoned } => Ok(lock.guard_inside(context, poisoned, place)?),
-            Grant::Refused => Err(TryLockError::WouldBlock),
+        let object = |world: &mut World| lock.object(context, world);
+        match protocol::lock::try_lock(context, place, Call::TryLock, object) {
+            Some(poisoned) => Ok(lock.guard_inside(context, poisoned, place)?),
+            None => Err(TryLockError::WouldBlock),
         }
     }
 
-    /// Whether some thread panicked while it had the lock.
+    /// True when some thread panicked while it had the lock.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         match current() {
@@ -142,27 +143,21 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// The data, when nobody else can have the lock; an error if it is poisoned.
+    /// The data, when no other thread can have the lock; an error if the lock is poisoned.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
         let poisoned = self.owner_sees_poison();
         or_poisoned(self.data.get_mut(), poisoned)
     }
 
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
-        let operation = |world: &mut World| {
-            let object = context.object(world, &self.identity, self.made, || self.state());
-            Operation::Call {
-                object,
-                call: object::Call::Mutex(call),
-            }
-        };
-        match call {
-            Call::TryLock | Call::IsPoisoned => context.observe(place, operation),
-            _ => context.perform(place, operation),
-        }
+        protocol::call(context, place, call, |world| self.object(context, world))
     }
 
-    /// What an execution starts with.
+    fn object(&self, context: &Context, world: &mut World) -> ObjectId {
+        context.object(world, &self.identity, self.made, || self.state())
+    }
+
+    /// State at the beginning of an execution.
     fn state(&self) -> Object {
         let poisoned = self.poisoned.load(Ordering::Relaxed);
         Object::Mutex(object::mutex::Mutex::new(poisoned))
@@ -202,7 +197,7 @@ impl<T: ?Sized> Mutex<T> {
             Ok(raw) => raw,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => panic!(
-                "raddle: the Mutex made at {} is held by somebody outside this execution: a thread \
+                "raddle: the Mutex made at {} is held outside this execution: by a thread \
                  that is not controlled, another worker of the check, or a guard that an earlier \
                  execution never dropped. \
                  Create the Mutex inside the check, and use `raddle::thread` for all threads that \
@@ -259,7 +254,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         current().filter(|context| context.stamp() == self.stamp)
     }
 
-    /// Whether somebody looked at the data since the lock was taken.
+    /// True when the data was used since the lock was taken.
     pub(super) fn has_looked(&self) -> bool {
         self.looked.load(Ordering::Relaxed)
     }
@@ -318,12 +313,14 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
             Some(context) if context.stamp() == self.stamp => {
                 // Before the unlocking operation, which may let another thread take the lock.
                 self.raw = None;
-                let poison = !self.panicking && context.is_unwinding() && !context.has_stopped();
+                let is_unwinding = context.is_unwinding() && !context.has_stopped();
+                let poison = protocol::lock::poisons(self.panicking, is_unwinding);
                 self.lock.call(context, self.place, Call::Unlock { poison });
             }
             _ => {
                 // Before std's lock is given back, so that the next to take it sees the poison.
-                if self.stamp == 0 && !self.panicking && std::thread::panicking() {
+                let is_unwinding = std::thread::panicking();
+                if self.stamp == 0 && protocol::lock::poisons(self.panicking, is_unwinding) {
                     self.lock.poisoned.store(true, Ordering::Relaxed);
                 }
             }

@@ -9,18 +9,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::object::{self, Object, rwlock::Call};
-use raddle_engine::{Grant, Operation, Reply, World};
+use raddle_engine::{ObjectId, Reply, World};
 
 use super::mutex::or_poisoned;
 use crate::labelled::{Labelled, Thing};
+use raddle_check::protocol;
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::statics::Virtual;
 use raddle_check::runtime::{Context, Made, current};
 
 /// A readers-writer lock, as [`std::sync::RwLock`].
 ///
-/// Inside a check, taking the lock and giving it back are operations that the engine schedules; who
-/// gets a free lock is one of the choices it explores. Outside one, this is std's lock.
+/// Inside a check, taking the lock and releasing it are operations that the engine schedules; which
+/// thread gets a free lock is one of the choices it explores. Outside one, this is std's lock.
 ///
 /// std leaves open whether readers may overtake a writer that waits. Inside a check they may, so a
 /// thread that reads while it already does never waits for a writer; on some systems it would, and
@@ -73,7 +74,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized + 'a> {
     raw: Option<std::sync::RwLockWriteGuard<'a, ()>>,
     /// Inside which execution it was locked; 0 outside.
     stamp: u64,
-    /// Whether the thread was panicking already when it took the lock.
+    /// True when the thread was panicking already when it took the lock.
     panicking: bool,
     place: &'static Location<'static>,
 }
@@ -100,7 +101,7 @@ impl<T> RwLock<T> {
         }
     }
 
-    /// The data, when nobody else can have the lock; an error if it is poisoned.
+    /// The data, when no other thread can have the lock; an error if the lock is poisoned.
     pub fn into_inner(self) -> LockResult<T> {
         let poisoned = self.lock.owner_sees_poison();
         or_poisoned(self.data.into_inner(), poisoned)
@@ -108,7 +109,7 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Waits until nobody writes and takes the lock for reading; an error if it is poisoned.
+    /// Takes the lock for reading, waiting until it has no writer; an error if it is poisoned.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let place = Location::caller();
@@ -118,13 +119,12 @@ impl<T: ?Sized> RwLock<T> {
             return self.read_outside(raw, place);
         };
         let this = context.here(self);
-        match this.lock.call(context, place, Call::Read).to_grant() {
-            Grant::Taken { poisoned } => this.read_inside(context, poisoned, place),
-            Grant::Refused => unreachable!("read waits until it has the lock"),
-        }
+        let object = |world: &mut World| this.lock.object(context, world);
+        let poisoned = protocol::lock::lock(context, place, Call::Read, object);
+        this.read_inside(context, poisoned, place)
     }
 
-    /// Takes the lock for reading if nobody writes; an error if somebody does, or if it is
+    /// Takes the lock for reading if it has no writer; an error if it has one, or if it is
     /// poisoned.
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
@@ -134,14 +134,14 @@ impl<T: ?Sized> RwLock<T> {
             return Ok(self.read_outside(raw, place)?);
         };
         let this = context.here(self);
-        match this.lock.call(context, place, Call::TryRead).to_grant() {
-            Grant::Taken { poisoned } => Ok(this.read_inside(context, poisoned, place)?),
-            Grant::Refused => Err(TryLockError::WouldBlock),
+        let object = |world: &mut World| this.lock.object(context, world);
+        match protocol::lock::try_lock(context, place, Call::TryRead, object) {
+            Some(poisoned) => Ok(this.read_inside(context, poisoned, place)?),
+            None => Err(TryLockError::WouldBlock),
         }
     }
 
-    /// Waits until nobody reads or writes and takes the lock for writing; an error if it is
-    /// poisoned.
+    /// Takes the lock for writing, waiting until it is free; an error if it is poisoned.
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let place = Location::caller();
@@ -151,14 +151,12 @@ impl<T: ?Sized> RwLock<T> {
             return self.write_outside(raw, place);
         };
         let this = context.here(self);
-        match this.lock.call(context, place, Call::Write).to_grant() {
-            Grant::Taken { poisoned } => this.write_inside(context, poisoned, place),
-            Grant::Refused => unreachable!("write waits until it has the lock"),
-        }
+        let object = |world: &mut World| this.lock.object(context, world);
+        let poisoned = protocol::lock::lock(context, place, Call::Write, object);
+        this.write_inside(context, poisoned, place)
     }
 
-    /// Takes the lock for writing if nobody reads or writes; an error if somebody does, or if it
-    /// is poisoned.
+    /// Takes the lock for writing if it is free; an error if it is not, or if it is poisoned.
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let place = Location::caller();
@@ -167,13 +165,14 @@ impl<T: ?Sized> RwLock<T> {
             return Ok(self.write_outside(raw, place)?);
         };
         let this = context.here(self);
-        match this.lock.call(context, place, Call::TryWrite).to_grant() {
-            Grant::Taken { poisoned } => Ok(this.write_inside(context, poisoned, place)?),
-            Grant::Refused => Err(TryLockError::WouldBlock),
+        let object = |world: &mut World| this.lock.object(context, world);
+        match protocol::lock::try_lock(context, place, Call::TryWrite, object) {
+            Some(poisoned) => Ok(this.write_inside(context, poisoned, place)?),
+            None => Err(TryLockError::WouldBlock),
         }
     }
 
-    /// Whether some thread panicked while it had the lock for writing.
+    /// True when some thread panicked while it had the lock for writing.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         match current() {
@@ -198,7 +197,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// The data, when nobody else can have the lock; an error if it is poisoned.
+    /// The data, when no other thread can have the lock; an error if the lock is poisoned.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
         let poisoned = self.lock.owner_sees_poison();
         or_poisoned(self.data.get_mut(), poisoned)
@@ -289,7 +288,7 @@ impl<T: ?Sized> Virtual for RwLock<T> {
     }
 }
 
-/// What std's lock gave, if it did; its own poison plays no part.
+/// The guard of std's lock, if it was free; its own poison plays no part.
 fn taken<G>(result: TryLockResult<G>) -> Option<G> {
     match result {
         Ok(guard) => Some(guard),
@@ -300,20 +299,14 @@ fn taken<G>(result: TryLockResult<G>) -> Option<G> {
 
 impl Lock {
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
-        let operation = |world: &mut World| {
-            let object = context.object(world, &self.identity, self.made, || self.state());
-            Operation::Call {
-                object,
-                call: object::Call::RwLock(call),
-            }
-        };
-        match call {
-            Call::TryRead | Call::TryWrite | Call::IsPoisoned => context.observe(place, operation),
-            _ => context.perform(place, operation),
-        }
+        protocol::call(context, place, call, |world| self.object(context, world))
     }
 
-    /// What an execution starts with.
+    fn object(&self, context: &Context, world: &mut World) -> ObjectId {
+        context.object(world, &self.identity, self.made, || self.state())
+    }
+
+    /// State at the beginning of an execution.
     fn state(&self) -> Object {
         let poisoned = self.poisoned.load(Ordering::Relaxed);
         Object::RwLock(object::rwlock::RwLock::new(poisoned))
@@ -329,7 +322,7 @@ impl Lock {
     #[cold]
     fn held_outside(&self) -> ! {
         panic!(
-            "raddle: the RwLock made at {} is held by somebody outside this execution: a thread \
+            "raddle: the RwLock made at {} is held outside this execution: by a thread \
              that is not controlled, another worker of the check, or a guard that an earlier \
              execution never dropped. Create \
              the RwLock inside the check, and use `raddle::thread` for all threads that share it",
@@ -339,7 +332,7 @@ impl Lock {
 }
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    /// Goes on reading what was written, with nobody else writing in between.
+    /// Turns the guard into one for reading, with no other writer in between.
     #[track_caller]
     pub fn downgrade(mut s: Self) -> RwLockReadGuard<'a, T> {
         let place = Location::caller();
@@ -376,11 +369,13 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
         let lock = &self.lock.lock;
         match current() {
             Some(context) if context.stamp() == self.stamp => {
-                let poison = !self.panicking && context.is_unwinding() && !context.has_stopped();
+                let is_unwinding = context.is_unwinding() && !context.has_stopped();
+                let poison = protocol::lock::poisons(self.panicking, is_unwinding);
                 lock.call(context, self.place, Call::WriteUnlock { poison });
             }
             _ => {
-                if self.stamp == 0 && !self.panicking && std::thread::panicking() {
+                let is_unwinding = std::thread::panicking();
+                if self.stamp == 0 && protocol::lock::poisons(self.panicking, is_unwinding) {
                     lock.poisoned.store(true, Ordering::Relaxed);
                 }
             }
@@ -392,7 +387,7 @@ impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: this guard has the lock, so nobody writes; the lock outlives it.
+        // SAFETY: this guard has the lock, so no thread writes; the lock outlives it.
         unsafe { self.data.as_ref() }
     }
 }

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::panic::Location;
 
-use raddle_engine::object::{self, Object, semaphore};
-use raddle_engine::{Grant, Operation, Reply, World};
+use raddle_engine::object::{Object, semaphore};
+use raddle_engine::{Grant, Reply};
 
 use crate::labelled::{Labelled, Thing};
 use crate::plain;
+use raddle_check::protocol;
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made, current, statics};
 
@@ -70,17 +71,12 @@ macro_rules! semaphore {
                 call: semaphore::Call,
                 place: &'static Location<'static>,
             ) -> Reply {
-                let operation = |world: &mut World| {
-                    let object = context.object(world, &self.identity, self.made, || self.state());
-                    Operation::Call { object, call: object::Call::Semaphore(call) }
-                };
-                match call {
-                    semaphore::Call::TryAcquire => context.observe(place, operation),
-                    _ => context.perform(place, operation),
-                }
+                protocol::call(context, place, call, |world| {
+                    context.object(world, &self.identity, self.made, || self.state())
+                })
             }
 
-            /// What an execution starts with.
+            /// State at the beginning of an execution.
             fn state(&self) -> Object {
                 let state: fn(&Self) -> semaphore::Semaphore = $state;
                 let initial = statics::initial(self, &self.identity, &self.made);

@@ -1,4 +1,4 @@
-//! Who a thread is.
+//! Handles and identifiers of threads.
 
 use std::fmt;
 use std::panic::Location;
@@ -78,7 +78,7 @@ impl fmt::Debug for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Id::Std(id) => id.fmt(f),
-            // Without the execution, so that what a program prints does not depend on it.
+            // Without the execution, so that the output of a program does not depend on it.
             Id::Modelled { index, .. } => f.debug_tuple("ThreadId").field(&(index + 1)).finish(),
         }
     }
@@ -99,7 +99,7 @@ pub fn current() -> Thread {
     }
 }
 
-/// Whether the calling thread is unwinding because of a panic.
+/// True when the calling thread is unwinding because of a panic.
 pub fn panicking() -> bool {
     match current_check() {
         None => std::thread::panicking(),

@@ -81,7 +81,7 @@ impl<T: 'static> LocalKey<T> {
         };
         let value = self.find(context, &mut None)?;
         // SAFETY: the value lives until its thread has nothing left to run but destructors, each of
-        // which it outlives if it can still be found. Only that thread uses it, and nobody writes.
+        // which it outlives if it can still be found. Only that thread uses it, and no thread writes.
         Ok(f(unsafe { &*value }))
     }
 
@@ -143,7 +143,7 @@ impl<T: 'static> LocalKey<Cell<T>> {
         self.with(Cell::take)
     }
 
-    /// Replaces the thread's value and gives back the one before.
+    /// Replaces the thread's value; returns the previous one.
     #[track_caller]
     pub fn replace(&'static self, value: T) -> T {
         self.with(|cell| cell.replace(value))
@@ -208,7 +208,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(RefCell::take)
     }
 
-    /// Replaces the thread's value and gives back the one before.
+    /// Replaces the thread's value; returns the previous one.
     ///
     /// # Panics
     ///

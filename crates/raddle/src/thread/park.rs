@@ -3,14 +3,15 @@
 use std::panic::Location;
 use std::time::Duration;
 
-use raddle_engine::object::{self, parker::Call};
+use raddle_engine::object::parker::Call;
 use raddle_engine::{Chance, Operation, Reply, ThreadId};
 
 use super::handle::{Id, Inner, Thread};
+use raddle_check::protocol;
 use raddle_check::runtime::{Context, current};
 
-/// Waits until somebody [unparks](Thread::unpark) the calling thread, as [`std::thread::park`]. If
-/// that has happened already since the last time, it does not wait.
+/// Waits until another thread [unparks](Thread::unpark) the calling thread, as
+/// [`std::thread::park`]. Returns at once if that has happened since the last call.
 ///
 /// Inside a check it may also return for no reason, at most once for every thread and execution, as
 /// [`Checker::spurious_wakeups`](crate::Checker::spurious_wakeups) says.
@@ -22,7 +23,7 @@ pub fn park() {
     }
 }
 
-/// As [`park`], but waits so long at most, as [`std::thread::park_timeout`].
+/// As [`park`], with a maximum time, as [`std::thread::park_timeout`].
 ///
 /// Inside a check the time may run out at any point, however long it is, as
 /// [`Checker::timeouts`](crate::Checker::timeouts) says.
@@ -34,7 +35,7 @@ pub fn park_timeout(dur: Duration) {
     }
 }
 
-/// As [`park_timeout`], so many milliseconds at most.
+/// As [`park_timeout`], with the maximum time in milliseconds.
 #[deprecated(since = "1.6.0", note = "replaced by `std::thread::park_timeout`")]
 #[track_caller]
 pub fn park_timeout_ms(ms: u32) {
@@ -62,9 +63,8 @@ fn call(
     call: Call,
     place: &'static Location<'static>,
 ) -> Reply {
-    context.observe(place, |world| Operation::Call {
-        object: context.parker(world, thread, place),
-        call: object::Call::Parker(call),
+    protocol::call(context, place, call, |world| {
+        context.parker(world, thread, place)
     })
 }
 

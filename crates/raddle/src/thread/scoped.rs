@@ -79,7 +79,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             .expect("failed to spawn thread")
     }
 
-    /// Waits for all threads; whether one of them panicked and nobody took the panic. The wait
+    /// Waits for all threads; returns true if one of them panicked and was not joined. The wait
     /// is not cut short even when the execution stops, because the threads borrow.
     fn wait(&self, context: &Context, place: &'static Location<'static>) -> bool {
         let mut panicked = false;
@@ -161,7 +161,7 @@ unsafe impl<T: Send> Send for ScopedJoinHandle<'_, T> {}
 unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}
 
 impl<T> ScopedJoinHandle<'_, T> {
-    /// Who the thread is.
+    /// The handle of the thread.
     pub fn thread(&self) -> &Thread {
         &self.thread
     }
@@ -175,7 +175,7 @@ impl<T> ScopedJoinHandle<'_, T> {
         }
     }
 
-    /// Whether the thread has ended.
+    /// True when the thread has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         match &self.handle {

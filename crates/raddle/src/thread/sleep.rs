@@ -7,11 +7,11 @@ use raddle_engine::Operation;
 
 use raddle_check::runtime::current;
 
-/// Waits so long, as [`std::thread::sleep`].
+/// Waits for a duration, as [`std::thread::sleep`].
 ///
-/// Inside a check nobody waits: the time passes on the calling thread's own
+/// Inside a check no thread waits: the time passes on the calling thread's own
 /// [clock](crate::time::Instant), and others get the chance to run. How long threads sleep has no
-/// influence on who goes first: a program that relies on that is wrong, and the order it does not
+/// influence on which thread goes first: a program that relies on that is wrong, and the order it does not
 /// expect is among those explored.
 #[track_caller]
 pub fn sleep(dur: Duration) {
@@ -24,7 +24,7 @@ pub fn sleep(dur: Duration) {
     }
 }
 
-/// As [`sleep`], so many milliseconds.
+/// As [`sleep`], with the time in milliseconds.
 #[deprecated(since = "1.6.0", note = "replaced by `std::thread::sleep`")]
 #[track_caller]
 pub fn sleep_ms(ms: u32) {

@@ -172,7 +172,7 @@ pub(super) struct Modelled<T> {
     pub(super) id: raddle_engine::ThreadId,
     pub(super) thread: Thread,
     pub(super) result: Arc<Mutex<Option<Result<T>>>>,
-    /// What it is said to have returned when its execution has stopped before it did.
+    /// The result of a join when the execution has stopped before the thread ended.
     when_abandoned: fn() -> Option<T>,
 }
 
@@ -232,7 +232,7 @@ unsafe impl<T> Send for JoinHandle<T> {}
 unsafe impl<T> Sync for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
-    /// Who the thread is.
+    /// The handle of the thread.
     pub fn thread(&self) -> &Thread {
         match &self.0 {
             Handle::Std { thread, .. } => thread,
@@ -249,7 +249,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Whether the thread has ended.
+    /// True when the thread has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         match &self.0 {

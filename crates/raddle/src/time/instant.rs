@@ -13,7 +13,7 @@ use raddle_check::runtime::current;
 /// time is later; a new thread starts with its creator's. It does not pass by itself, except for a
 /// thread that looks again and again and does nothing else: after a hundred times it sees some.
 ///
-/// What another thread's time is says nothing about what it has done: whoever sleeps longer may
+/// The time of another thread says nothing about its progress: a thread that sleeps longer may
 /// still be first. Points in time may be passed between threads and in and out of a check, and be
 /// compared; a difference that would be negative is zero, as in std.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

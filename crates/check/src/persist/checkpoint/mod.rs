@@ -328,13 +328,13 @@ const PROGRAM: &str = "program";
 
 /// Returns the settings of a check that must be the same.
 fn settings(checker: &Checker) -> Vec<(&'static str, String)> {
-    let modelled = checker.modelled;
+    let policy = checker.policy;
     vec![
         ("memory", format!("{:?}", checker.memory)),
         ("max_events", checker.limits().max_events.to_string()),
-        ("spurious_wakeups", modelled.spurious_wakeups.to_string()),
-        ("timeouts", modelled.timeouts.to_string()),
-        ("weak_cas", modelled.weak_cas.to_string()),
+        ("spurious_wakeups", policy.spurious_wakeups.to_string()),
+        ("timeouts", policy.timeouts.to_string()),
+        ("weak_cas", policy.weak_cas.to_string()),
         (
             "preemptions",
             checker

@@ -32,9 +32,31 @@ struct Watched {
     program: &'static dyn Program,
     fatal: Arc<dyn FatalReporter>,
     owner: suspension::Owner,
-    /// The last progress seen, and how long it has not changed.
+    stillness: Stillness,
+}
+
+/// The last progress seen, and how long it has not changed.
+#[derive(Default)]
+struct Stillness {
     seen: Option<u64>,
     still: Duration,
+}
+
+impl Stillness {
+    /// True when the progress has not changed for `limit`, at a look one `tick` after the last.
+    fn reaches(&mut self, limit: Duration, seen: Option<u64>, tick: Duration) -> bool {
+        if seen.is_none() || seen != self.seen {
+            self.still = Duration::ZERO;
+        } else {
+            self.still += tick;
+        }
+        self.seen = seen;
+        let is_over = self.still >= limit;
+        if is_over {
+            self.still = Duration::ZERO;
+        }
+        is_over
+    }
 }
 
 static WATCH_LIST: WatchList<Watched> = WatchList::new();
@@ -53,8 +75,7 @@ pub(crate) fn watch(context: &Context, limit: Duration) -> Watch {
         program: context.program(),
         fatal: Arc::clone(&context.fatal),
         owner: suspension::Owner::current(),
-        seen: None,
-        still: Duration::ZERO,
+        stillness: Stillness::default(),
     };
     // Without the thread, a hang stays a hang.
     let thread = std::thread::Builder::new().name("raddle watchdog".to_owned());
@@ -98,15 +119,8 @@ impl Watched {
     /// Checks the progress after `tick` since the last look.
     fn look(&mut self, tick: Duration) {
         let seen = self.progress.seen();
-        if seen.is_none() || seen != self.seen {
-            self.still = Duration::ZERO;
-        } else {
-            self.still += tick;
-        }
-        self.seen = seen;
-        if self.still >= self.limit {
+        if self.stillness.reaches(self.limit, seen, tick) {
             report_and_end(self);
-            self.still = Duration::ZERO;
         }
     }
 }
@@ -117,7 +131,7 @@ fn report_and_end(watched: &Watched) {
     let suspension = watched.owner.suspend(watched.program.interrupt_reader());
     // Read before the progress: a thread suspended later may have progressed in between.
     let is_suspended = suspension::is_suspended(suspension);
-    if watched.progress.seen() != watched.seen {
+    if watched.progress.seen() != watched.stillness.seen {
         suspension::release(suspension);
         return;
     }
@@ -280,5 +294,32 @@ mod suspension {
 
     pub(super) fn end() -> ! {
         std::process::exit(super::EXIT_CODE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK: Duration = Duration::from_millis(50);
+
+    /// The number of the look at which a check whose progress is seen like this is over its limit.
+    fn over(limit: Duration, seen: impl IntoIterator<Item = Option<u64>>) -> Option<usize> {
+        let mut stillness = Stillness::default();
+        let mut looks = seen.into_iter();
+        looks.position(|seen| stillness.reaches(limit, seen, TICK))
+    }
+
+    #[test]
+    fn a_check_without_progress_is_over_its_limit_after_as_many_ticks() {
+        assert_eq!(over(8 * TICK, [Some(3); 20]), Some(8));
+    }
+
+    #[test]
+    fn a_check_that_comes_to_scheduling_points_may_take_longer_than_its_limit() {
+        let slowly = (0..1_000).map(|look| Some(look / 8));
+        assert_eq!(over(8 * TICK, slowly), None);
+        let idle = [Some(1), Some(1), None].into_iter().cycle().take(100);
+        assert_eq!(over(2 * TICK, idle), None, "none runs in between");
     }
 }

@@ -7,7 +7,7 @@ use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::naming::{is_called, is_thread, things};
 use crate::model::operation::Operation;
-use crate::object::{Call, Object};
+use crate::object::{Call, Exclusion};
 
 /// Follows an execution event by event.
 #[derive(Clone, Debug)]
@@ -105,7 +105,7 @@ pub(crate) fn does(operation: &Operation, role: Role, execution: &Execution) -> 
         (Operation::Call { call, .. }, Role::Receives) => !call.is_silent() && !call.gives_back(),
         (Operation::Call { object, call }, Role::Sends) => {
             let object = &execution.objects[object.index()];
-            call.gives_back() || !is_lock(object) && !call.is_silent()
+            call.gives_back() || object.exclusion() == Exclusion::None && !call.is_silent()
         }
         (
             Operation::Load { .. }
@@ -124,18 +124,6 @@ pub(crate) fn does(operation: &Operation, role: Role, execution: &Execution) -> 
         ) => role == Role::Sends,
         _ => false,
     }
-}
-
-/// True when the object is a lock, where only releases send.
-fn is_lock(object: &Object) -> bool {
-    matches!(
-        object,
-        Object::Mutex(_)
-            | Object::RwLock(_)
-            | Object::Semaphore(_)
-            | Object::Once(_)
-            | Object::Monitor(_)
-    )
 }
 
 impl Followed {

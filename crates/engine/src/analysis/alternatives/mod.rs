@@ -9,7 +9,6 @@
 
 pub(crate) mod follow;
 mod order;
-mod past;
 mod points;
 pub(crate) mod reason;
 mod text;
@@ -24,7 +23,7 @@ pub use text::{
 };
 
 use crate::memory::clock::covers;
-use past::Past;
+use crate::memory::happens_before::{EveryEvent, HappensBefore};
 use trial::Trial;
 use work::Work;
 
@@ -78,7 +77,7 @@ pub fn of(execution: &Execution, model: Model) -> Vec<Receive> {
 pub fn of_some(execution: &Execution, model: Model, work: u64) -> Vec<Receive> {
     let candidates = Candidates {
         execution,
-        past: Past::of(execution),
+        past: HappensBefore::causes(execution),
         work: Work::new(work),
         is_weak: model == Model::Rc11
             && execution
@@ -116,7 +115,7 @@ pub fn as_seen(execution: &Execution) -> Vec<Receive> {
 
 struct Candidates<'a> {
     execution: &'a Execution,
-    past: Past,
+    past: HappensBefore<EveryEvent>,
     is_weak: bool,
     /// Remaining budget.
     work: Work,
@@ -134,7 +133,7 @@ impl Candidates<'_> {
     }
 
     fn depends(&self, event: EventId, on: EventId) -> bool {
-        covers(self.past.clock_of(event), on)
+        covers(self.past.clock(event), on)
     }
 
     /// Returns `None`, and the events for which `holds` is true and that do not depend on the

@@ -26,7 +26,7 @@ impl Order {
             self.clocks[event.thread.index()].len(),
             event.index as usize * self.width
         );
-        self.clocks[event.thread.index()].extend_from_slice(clock);
+        self.clocks[event.thread.index()].extend_from_slice(&clock[..self.width]);
     }
 
     /// Number of clock entries, which bounds the work of adding an edge.

@@ -10,11 +10,11 @@
 use std::collections::HashMap;
 
 use super::order::Order;
-use super::past::Past;
 use super::weak;
 use super::work::Work;
 use crate::base::ids::{EventId, ObjectId};
 use crate::memory::clock::{covers, join};
+use crate::memory::happens_before::{EveryEvent, HappensBefore};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::{Operation, Ports};
@@ -26,7 +26,7 @@ pub(super) const TRIES: u32 = 20_000;
 /// A causally closed part of an execution, followed by a receive.
 pub(super) struct Trial<'a> {
     pub(super) execution: &'a Execution,
-    past: &'a Past,
+    past: &'a HappensBefore<EveryEvent>,
     /// Of each thread, the number of events in the part, without the receive.
     clock: Vec<u32>,
     /// The receive with its new source.
@@ -47,13 +47,13 @@ impl<'a> Trial<'a> {
     /// Creates the trial of a receive with a source that does not depend on it.
     pub(super) fn new(
         execution: &'a Execution,
-        past: &'a Past,
+        past: &'a HappensBefore<EveryEvent>,
         receive: Event,
         sources: impl IntoIterator<Item = EventId>,
     ) -> Self {
         let mut clock = past.before(receive.id);
         for source in sources {
-            join(&mut clock, past.clock_of(source));
+            join(&mut clock, past.clock(source));
         }
         let mut own = clock.clone();
         own[receive.id.thread.index()] = receive.id.index + 1;
@@ -104,7 +104,7 @@ impl<'a> Trial<'a> {
             return Some(others.next().is_none());
         };
         let comes_later =
-            |&&write: &&EventId| write != source && covers(self.past.clock_of(write), source);
+            |&&write: &&EventId| write != source && covers(self.past.clock(write), source);
         if others.any(|write| comes_later(&write)) {
             return Some(false);
         }
@@ -113,7 +113,7 @@ impl<'a> Trial<'a> {
             return None;
         }
         let is_put_off = |event: &&Event| {
-            event.id == self.receive.id || covers(self.past.clock_of(event.id), source)
+            event.id == self.receive.id || covers(self.past.clock(event.id), source)
         };
         let first = self.events().filter(|event| !is_put_off(event));
         let line = first.chain(self.events().filter(is_put_off));
@@ -152,7 +152,7 @@ impl<'a> Trial<'a> {
         for event in self.events() {
             match event.id == self.receive.id {
                 true => order.push(event.id, &self.own),
-                false => order.push(event.id, self.past.clock_of(event.id)),
+                false => order.push(event.id, self.past.clock(event.id)),
             }
         }
         for (index, object) in self.execution.objects.iter().enumerate() {

@@ -11,8 +11,9 @@ use super::trial::{Accesses, TRIES, Trial};
 use super::work::Work;
 use crate::base::ids::{EventId, ThreadId};
 use crate::memory::Strength;
+use crate::memory::clock::covers;
+use crate::memory::happens_before::{EveryEvent, HappensBefore};
 use crate::memory::psc::{Psc, Touch};
-use crate::memory::views::Views;
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
@@ -25,14 +26,10 @@ pub(super) fn is_possible(trial: &Trial<'_>, work: &Work) -> bool {
     execution.objects.clone_from(&trial.execution.objects);
     execution.locations.clone_from(&trial.execution.locations);
     execution.port_lists.clone_from(&trial.execution.port_lists);
-    let views = Views::of(&execution);
-    let before = |first: EventId, second: EventId| {
-        first != second && views.clock(second)[first.thread.index()] > first.index
-    };
-    let is_strong = |event: &Event| {
-        let ordering = event.operation.ordering();
-        ordering.is_some_and(|ordering| Strength::of(ordering).is_seq_cst())
-    };
+    let hb = HappensBefore::of(&execution);
+    let before =
+        |first: EventId, second: EventId| first != second && covers(hb.clock(second), first);
+    let is_strong = |event: &Event| Strength::of_operation(&event.operation, true).is_seq_cst();
     let has_strong = execution.events.iter().any(is_strong);
     let mut all = trial.accesses();
     // No event depends on the receive, so all other locations are unchanged.
@@ -55,7 +52,7 @@ pub(super) fn is_possible(trial: &Trial<'_>, work: &Work) -> bool {
     }
     let search = Search {
         execution: &execution,
-        views: &views,
+        hb: &hb,
         all: &all,
         work,
     };
@@ -198,7 +195,7 @@ impl Coherence {
 /// Searches for a coherence order that satisfies SeqCst.
 struct Search<'a> {
     execution: &'a Execution,
-    views: &'a Views,
+    hb: &'a HappensBefore<EveryEvent>,
     all: &'a [Accesses],
     work: &'a Work,
 }
@@ -232,7 +229,7 @@ impl Search<'_> {
             }
         }
         psc.holds(|thread, index| {
-            self.views.clock(EventId {
+            self.hb.clock(EventId {
                 thread: ThreadId::new(thread as usize),
                 index,
             })
@@ -240,10 +237,11 @@ impl Search<'_> {
     }
 
     fn touch(&self, event: &Event, known: &[Coherence]) -> Touch {
-        let strong = |ordering| Strength::of(ordering).is_seq_cst();
-        if let Operation::Fence { ordering } = event.operation {
+        let writes = event.writes();
+        let seq_cst = Strength::of_operation(&event.operation, writes).is_seq_cst();
+        if let Operation::Fence { .. } = event.operation {
             return Touch {
-                seq_cst: strong(ordering),
+                seq_cst,
                 fence: true,
                 ..Touch::default()
             };
@@ -263,20 +261,15 @@ impl Search<'_> {
             }
             None => 1,
         };
-        let writes = event.writes();
         let reads = matches!(
             event.operation,
             Operation::Load { .. } | Operation::Update { .. }
         );
-        let ordering = match event.operation {
-            Operation::Update { failure, .. } if !writes => Some(failure),
-            operation => operation.ordering(),
-        };
         Touch {
             location: Some(location.index() as u32),
             read: reads.then(|| event.source.map_or(0, place)),
             written: writes.then(|| place(event.id)),
-            seq_cst: ordering.is_some_and(strong),
+            seq_cst,
             fence: false,
         }
     }

@@ -8,8 +8,8 @@
 
 use crate::base::ids::{ObjectId, SiteId, ThreadId};
 use crate::model::execution::Execution;
-use crate::object::Object;
 use crate::object::effect::{Effect, Mode};
+use crate::object::{Exclusion, Object};
 
 /// A dangerous lock order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,23 @@ struct Edge {
     guards: Vec<ObjectId>,
 }
 
+fn is_lock(object: &Object) -> bool {
+    matches!(object.exclusion(), Exclusion::Lock { .. })
+}
+
+/// True when the execution has locks enough for a dangerous order: two, or one that a thread can
+/// hold twice because it is shared.
+pub fn is_possible(execution: &Execution) -> bool {
+    let is_shared = |object: &Object| object.exclusion() == Exclusion::Lock { shared: true };
+    let objects = &execution.objects;
+    objects
+        .iter()
+        .filter(|object| is_lock(object))
+        .nth(1)
+        .is_some()
+        || objects.iter().any(is_shared)
+}
+
 /// Returns the first dangerous lock order of an execution.
 pub fn find(execution: &Execution) -> Option<LockOrder> {
     let mut held: Vec<Vec<Held>> = vec![Vec::new(); execution.threads.len()];
@@ -60,7 +77,7 @@ pub fn find(execution: &Execution) -> Option<LockOrder> {
             continue;
         };
         // A wait inside a monitor releases it, so nesting in it is not an inversion.
-        if let Object::Monitor(_) = execution.objects[object.index()] {
+        if !is_lock(&execution.objects[object.index()]) {
             continue;
         }
         let thread = event.id.thread;

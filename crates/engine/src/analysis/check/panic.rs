@@ -5,13 +5,11 @@
 //! because it found a lock or a `Once` poisoned.
 
 use crate::base::ids::{ObjectId, SiteId};
-use crate::base::reply::Grant;
 pub use crate::model::fault::{Manner, Panic};
 
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
-use crate::object::{Call, mutex, once, rwlock};
 
 /// Returns the first unhandled panic, or its cause.
 pub fn unhandled(execution: &Execution) -> Option<&Panic> {
@@ -70,25 +68,11 @@ pub fn poisoned_by<'e>(execution: &'e Execution, panic: &Panic) -> Option<Poison
 }
 
 fn finds_poison(event: &Event) -> bool {
-    let Operation::Call { call, .. } = event.operation else {
-        return false;
-    };
-    match call {
-        Call::Once(once::Call::Wait { .. }) => event.reply.to_answer(),
-        call => call.grant(event.reply) == Some(Grant::Taken { poisoned: true }),
-    }
+    matches!(event.operation, Operation::Call { call, .. } if call.finds_poison(event.reply))
 }
 
 fn poisons(event: &Event) -> bool {
-    let Operation::Call { call, .. } = event.operation else {
-        return false;
-    };
-    matches!(
-        call,
-        Call::Mutex(mutex::Call::Unlock { poison: true })
-            | Call::RwLock(rwlock::Call::WriteUnlock { poison: true })
-            | Call::Once(once::Call::Finish { poison: true })
-    )
+    matches!(event.operation, Operation::Call { call, .. } if call.poisons())
 }
 
 fn is_handled(execution: &Execution, panic: &Panic) -> bool {

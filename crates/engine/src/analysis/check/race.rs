@@ -7,7 +7,7 @@
 
 use crate::base::ids::{CellId, EventId, SiteId, ThreadId};
 use crate::memory::Strength;
-use crate::memory::views::Views;
+use crate::memory::happens_before::{EveryEvent, HappensBefore};
 use crate::model::access::{Access, Conflict};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
@@ -85,7 +85,7 @@ pub fn explain(execution: &Execution, conflict: &Conflict) -> DataRace {
 /// Returns the last read that would have ordered the second access after the first if it
 /// synchronized.
 fn missing_link(execution: &Execution, first: Access, second: Access) -> Option<Link> {
-    let views = Views::of(execution);
+    let order = HappensBefore::<EveryEvent>::of(execution);
     let events = &execution.events[..second.after.min(execution.events.len())];
     let find = |id: EventId| events.iter().find(|event| event.id == id);
     // The last event of the thread before the second access.
@@ -93,9 +93,9 @@ fn missing_link(execution: &Execution, first: Access, second: Access) -> Option<
         thread: second.thread,
         index: second.index.checked_sub(1)?,
     };
-    let known = views.clock(last);
+    let known = order.clock(last);
     let comes_after_first = |write: &Event| {
-        let seen = views.clock(write.id)[first.thread.index()];
+        let seen = order.clock(write.id)[first.thread.index()];
         match write.id.thread == first.thread {
             true => write.id.index >= first.index,
             false => seen > first.index,
@@ -138,30 +138,12 @@ fn reads(event: &Event) -> bool {
     )
 }
 
-/// Returns the ordering that the event has.
 fn strength(event: &Event) -> Strength {
-    match event.operation {
-        Operation::Load { ordering, .. } | Operation::Store { ordering, .. } => {
-            Strength::of(ordering)
-        }
-        Operation::Update {
-            ordering,
-            failure,
-            update,
-            ..
-        } => {
-            let written = update.apply(event.reply.to_value(), event.outcome & 1);
-            Strength::of(if written.is_some() { ordering } else { failure })
-        }
-        _ => Strength::RELAXED,
-    }
+    Strength::of_operation(&event.operation, event.writes())
 }
 
 fn is_fence(event: &Event, what: fn(Strength) -> bool) -> bool {
-    match event.operation {
-        Operation::Fence { ordering } => what(Strength::of(ordering)),
-        _ => false,
-    }
+    matches!(event.operation, Operation::Fence { .. }) && what(strength(event))
 }
 
 /// True when the write, or a fence before it, is a release.

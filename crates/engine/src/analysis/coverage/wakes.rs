@@ -61,7 +61,6 @@ impl Wakes {
     pub(crate) fn see(&mut self, event: &Event, source: Option<SiteId>, board: &mut Board) {
         match event.operation {
             Operation::Call { object, call } => match call {
-                Call::Mutex(_) | Call::RwLock(_) => {}
                 Call::Condvar(call) => self.place(object).condvar(call, event, board),
                 Call::Monitor(call) => self.place(object).monitor(call, event, board),
                 Call::Parker(call) => self.place(object).parker(call, event, board),

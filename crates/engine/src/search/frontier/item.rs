@@ -6,9 +6,9 @@
 
 use std::fmt::Write;
 
-use super::words::{Limits, Reader, Words, unknown};
 use super::{Problem, VERSION};
 use crate::base::ids::{EventId, ObjectId, SiteId, ThreadId};
+use crate::base::words::{Limits, Reader, Words, unknown};
 use crate::object::Object;
 use crate::search::explore::frame::{Branch, Frame};
 use crate::search::graph::{Graph, LocationLog, Node, NodeKind, ObjectLog, ThreadLog};

@@ -9,44 +9,6 @@
 
 pub(crate) mod item;
 mod tables;
-pub(crate) mod words;
 
-use std::fmt;
-
+pub use crate::base::words::{Problem, VERSION};
 pub use item::Item;
-
-/// Version of the text form that is written, and the only one that is read.
-pub const VERSION: u32 = 1;
-
-/// Why a text is not an item.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Problem {
-    /// It has another version.
-    Version(String),
-    /// An unknown word.
-    Unknown(String),
-    /// A line has too few words.
-    LineEnds,
-    /// The text has too few lines.
-    TextEnds,
-    /// An event is referred to that the item does not have, or an event occurs twice.
-    Events,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Problem::Version(version) => write!(
-                f,
-                "it is of version {version}, and this raddle reads version {VERSION}"
-            ),
-            Problem::Unknown(word) => write!(f, "`{word}` means nothing there"),
-            Problem::LineEnds => write!(f, "a line ends too early"),
-            Problem::TextEnds => write!(f, "it ends too early"),
-            Problem::Events => write!(f, "its events do not fit together"),
-        }
-    }
-}
-
-impl std::error::Error for Problem {}

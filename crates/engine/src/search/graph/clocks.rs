@@ -6,18 +6,18 @@
 //! the events that precede the event or are it.
 //!
 //! In a weak graph `hb` is happens-before, where of two completions on one object only those that
-//! synchronize are ordered. It is smaller than `causal` and never changes either. There are three
-//! more clocks. `ACQUIRABLE` is what the thread's reads would have acquired had they been
-//! acquire reads; an acquire fence takes it. `FENCE` is `hb` at the thread's last release
-//! fence. `RELEASE` is what a write releases to the reads that acquire from it.
-
-use std::sync::atomic::Ordering;
+//! synchronize are ordered. It is smaller than `causal` and never changes either; the rules are those of
+//! `memory::happens_before`. There are three more clocks: `ACQUIRABLE`, which the next acquire fence of
+//! the thread acquires; `FENCE`, `hb` of its last release fence; and `RELEASE`, the release clock of a
+//! write.
 
 use super::{Graph, Node, NodeKind};
-use crate::base::ids::{EventId, LocationId};
-use crate::memory::Strength;
-use crate::memory::clock::{covers, join};
-use crate::object::synchronization::Synchronization;
+use crate::base::ids::{EventId, LocationId, ObjectId};
+use crate::memory::clock::{covers, join, widen};
+use crate::memory::happens_before::{
+    AccessClocks, EventClocks, Released, Strength, call, fence, load, store, synchronizes_with,
+};
+use crate::object::synchronization::SyncClock;
 
 /// Number of clocks of an event.
 const CLOCKS: usize = 2;
@@ -74,18 +74,11 @@ impl Graph {
     /// Doubles the number of threads that fit into every clock.
     pub(crate) fn widen(&mut self) {
         let (old, new) = (self.width, self.width * 2);
-        let relay = |clocks: &mut Vec<u32>| {
-            let mut wide = vec![0; clocks.len() / old * new];
-            for (clock, from) in wide.chunks_exact_mut(new).zip(clocks.chunks_exact(old)) {
-                clock[..old].copy_from_slice(from);
-            }
-            *clocks = wide;
-        };
         for log in &mut self.threads {
-            relay(&mut log.clocks);
+            widen(&mut log.clocks, old, new);
         }
         for log in &mut self.locations {
-            relay(&mut log.accesses);
+            widen(&mut log.accesses, old, new);
         }
         self.width = new;
     }
@@ -121,33 +114,27 @@ impl Graph {
             }
             _ => node.source,
         };
-        // In a weak graph these events are ordered by release and acquire only.
-        let synchronizes = match node.kind {
-            NodeKind::Completion { .. } | NodeKind::Silent { .. } => true,
-            NodeKind::Pass { .. } => node.source.is_none(),
-            kind => kind.reads().is_some(),
-        };
         // Events of the same thread precede it anyway, and their clocks are moved out here.
-        if let Some(from) = comes_from.filter(|from| from.thread != id.thread) {
-            let clocks = if self.weak && synchronizes { 1 } else { CLOCKS };
-            join(&mut own[..clocks * width], self.clocks(from));
-        }
-        if let NodeKind::Pass { .. } = node.kind
-            && node.source.is_none()
-        {
-            for member in self.members(id).filter(|one| one.thread != id.thread) {
-                join(&mut own[..CLOCKS * width], self.clocks(member));
+        let clocks_of = if self.weak { 1 } else { CLOCKS };
+        let mut depends_on = |from: EventId| {
+            if from.thread != id.thread {
+                join(&mut own[..clocks_of * width], self.clocks(from));
             }
+        };
+        if let Some(from) = comes_from {
+            depends_on(from);
         }
-        if let NodeKind::Receive { ports, wait: true } = node.kind
-            && node.source.is_none()
-        {
-            for hang_up in self.hang_ups(ports).filter(|one| one.thread != id.thread) {
-                join(&mut own[..CLOCKS * width], self.clocks(hang_up));
+        match node.kind {
+            NodeKind::Pass { .. } if node.source.is_none() => {
+                self.members(id).for_each(&mut depends_on);
             }
+            NodeKind::Receive { ports, wait: true } if node.source.is_none() => {
+                self.hang_ups(ports).for_each(&mut depends_on);
+            }
+            _ => {}
         }
         if self.weak {
-            self.set_release_clocks(id, &node, &mut clocks);
+            self.synchronize(id, &node, &mut clocks);
             self.threads[mine].clocks = clocks;
             return;
         }
@@ -190,80 +177,69 @@ impl Graph {
         self.forget_accesses();
     }
 
-    /// In a weak graph: sets the clocks that a read acquires, a fence updates and a write releases.
-    /// `clocks` are those of the event's thread, moved out of the graph.
-    fn set_release_clocks(&self, id: EventId, node: &Node, clocks: &mut [u32]) {
-        let (width, row) = (self.width, self.row());
-        let start = id.index as usize * row;
-        let (earlier, own) = clocks.split_at_mut(start);
-        let own = &mut own[..row];
-        let of = |write: EventId| match write.thread == id.thread {
-            true => &earlier[write.index as usize * row..][RELEASE * width..row],
-            false => self.release_clock(write),
+    /// In a weak graph: applies the rules of happens-before to an event. `clocks` are those of its
+    /// thread, moved out of the graph.
+    fn synchronize(&self, id: EventId, node: &Node, clocks: &mut [u32]) {
+        let row = self.row();
+        let (earlier, own) = clocks.split_at_mut(id.index as usize * row);
+        let clocks = &mut NodeClocks {
+            graph: self,
+            id,
+            earlier,
+            own: &mut own[..row],
         };
+        clocks.of(RELEASE).fill(0);
         let strength = self.strength_of(id, node);
-        own[RELEASE * width..].fill(0);
         match node.kind {
             NodeKind::Read { .. } | NodeKind::ReadForUpdate { .. } => {
-                let Some(source) = node.source else { return };
-                join(&mut own[ACQUIRABLE * width..][..width], of(source));
-                if strength.acquires() {
-                    join(&mut own[HB * width..][..width], of(source));
+                if let Some(source) = node.source {
+                    load(clocks, source, strength);
                 }
             }
+            NodeKind::Write { .. } | NodeKind::HangUp { .. } | NodeKind::End { .. } => {
+                store(clocks, id, strength, None);
+            }
+            NodeKind::WriteOfUpdate { .. } => {
+                store(clocks, id, strength, self.node(read_of(id)).source);
+            }
+            NodeKind::Fence => fence(clocks, strength),
             NodeKind::Completion { object } => {
-                let log = self.object(object);
-                let earlier = ..node.value as usize;
-                let before = &mut own[HB * width..][..width];
-                for clock in log.synchronizations[node.value as usize].acquires() {
-                    let completions = log.completions[earlier].iter();
-                    let synchronizations = log.synchronizations[earlier].iter();
-                    let releases = |(_, one): &(_, &Synchronization)| one.releases() == Some(clock);
-                    for (&from, _) in completions.zip(synchronizations).filter(releases) {
-                        if from.thread != id.thread {
-                            join(before, self.hb(from));
-                        }
-                    }
-                }
+                let position = node.value as usize;
+                call(
+                    clocks,
+                    object,
+                    self.object(object).synchronizations[position],
+                );
             }
-            NodeKind::Fence => {
-                let (before, rest) = own[HB * width..].split_at_mut(width);
-                let (acquirable, rest) = rest.split_at_mut(width);
-                if strength.acquires() {
-                    join(before, acquirable);
-                }
-                if strength.releases() {
-                    rest[..width].copy_from_slice(before);
-                }
+            NodeKind::Begin => {
+                synchronizes_with(clocks, self.threads[id.thread.index()].spawned_by);
             }
-            kind if kind.writes().is_some() => {
-                let clock = if strength.releases() { HB } else { FENCE };
-                own.copy_within(clock * width..(clock + 1) * width, RELEASE * width);
-                if let NodeKind::WriteOfUpdate { .. } = kind {
-                    let read = EventId {
-                        index: id.index - 1,
-                        ..id
-                    };
-                    if let Some(source) = self.node(read).source {
-                        join(&mut own[RELEASE * width..], of(source));
-                    }
-                }
+            NodeKind::Join { target } => synchronizes_with(clocks, self.end_of(target)),
+            NodeKind::Pass { .. } if node.source.is_none() => {
+                synchronizes_with(clocks, self.members(id));
             }
-            _ => {}
+            NodeKind::Receive { ports, wait: true } if node.source.is_none() => {
+                synchronizes_with(clocks, self.hang_ups(ports));
+            }
+            NodeKind::Receive { .. }
+            | NodeKind::Delivered { .. }
+            | NodeKind::Pass { .. }
+            | NodeKind::AskLeader { .. } => synchronizes_with(clocks, node.source),
+            NodeKind::Spawn { .. }
+            | NodeKind::Local
+            | NodeKind::Choose { .. }
+            | NodeKind::Send { .. }
+            | NodeKind::Arrive { .. }
+            | NodeKind::Call { .. }
+            | NodeKind::Silent { .. } => {}
         }
     }
 
     /// Returns the ordering that an event has, given the value that it read.
     pub(crate) fn strength_of(&self, id: EventId, node: &Node) -> Strength {
         match node.kind {
-            NodeKind::End { .. } | NodeKind::HangUp { .. } => Strength::of(Ordering::Release),
-            NodeKind::WriteOfUpdate { .. } => {
-                let read = EventId {
-                    index: id.index - 1,
-                    ..id
-                };
-                self.node(read).strength
-            }
+            NodeKind::End { .. } | NodeKind::HangUp { .. } => Strength::RELEASE,
+            NodeKind::WriteOfUpdate { .. } => self.node(read_of(id)).strength,
             NodeKind::ReadForUpdate { location, update } => {
                 let old = self.value(location, node.source);
                 match update.apply(old, node.outcome) {
@@ -282,4 +258,110 @@ impl Graph {
             log.known_reads.clear();
         }
     }
+}
+
+/// Returns the read of an update, given its write.
+fn read_of(write: EventId) -> EventId {
+    EventId {
+        index: write.index - 1,
+        ..write
+    }
+}
+
+/// The clocks of one event in a weak graph. The rules change nothing else, so undoing an event needs no
+/// other change.
+struct NodeClocks<'a> {
+    graph: &'a Graph,
+    id: EventId,
+    /// Clocks of the earlier events of its thread, moved out of the graph.
+    earlier: &'a [u32],
+    own: &'a mut [u32],
+}
+
+impl NodeClocks<'_> {
+    /// One of the event's own clocks.
+    fn of(&mut self, clock: usize) -> &mut [u32] {
+        let width = self.graph.width;
+        &mut self.own[clock * width..][..width]
+    }
+
+    /// Joins the release clock of a write into one of the event's own.
+    #[inline]
+    fn join_release_clock(&mut self, into: usize, write: EventId) {
+        let (width, row) = (self.graph.width, self.graph.row());
+        let release_clock = match write.thread == self.id.thread {
+            true => &self.earlier[write.index as usize * row..][RELEASE * width..row],
+            false => self.graph.release_clock(write),
+        };
+        join(&mut self.own[into * width..][..width], release_clock);
+    }
+}
+
+impl AccessClocks for NodeClocks<'_> {
+    type Write = EventId;
+
+    #[inline]
+    fn acquire(&mut self, write: EventId) {
+        self.join_release_clock(HB, write);
+    }
+
+    #[inline]
+    fn defer(&mut self, write: EventId) {
+        self.join_release_clock(ACQUIRABLE, write);
+    }
+
+    fn acquire_deferred(&mut self) {
+        let (hb, acquirable) = self.own[HB * self.graph.width..].split_at_mut(self.graph.width);
+        join(hb, acquirable);
+    }
+
+    /// The event is in its own clocks from the start.
+    fn complete(&mut self) {}
+
+    #[inline]
+    fn release(&mut self, _write: EventId, released: Released, continued: Option<EventId>) {
+        let width = self.graph.width;
+        let released = match released {
+            Released::Hb => HB,
+            Released::Fence => FENCE,
+        };
+        let released = released * width..(released + 1) * width;
+        self.own.copy_within(released, RELEASE * width);
+        if let Some(continued) = continued {
+            self.join_release_clock(RELEASE, continued);
+        }
+    }
+
+    fn release_at_fence(&mut self) {
+        let width = self.graph.width;
+        self.own
+            .copy_within(HB * width..(HB + 1) * width, FENCE * width);
+    }
+}
+
+impl EventClocks for NodeClocks<'_> {
+    fn event(&self) -> EventId {
+        self.id
+    }
+
+    fn acquire_event(&mut self, event: EventId) {
+        let hb = self.graph.hb(event);
+        join(self.of(HB), hb);
+    }
+
+    /// Joins `hb` of all earlier completions that release to the clock. They are not kept joined,
+    /// because completions are undone.
+    fn acquire_object(&mut self, object: ObjectId, clock: SyncClock) {
+        let graph = self.graph;
+        let log = graph.object(object);
+        let earlier = ..graph.node(self.id).value as usize;
+        let completions = log.completions[earlier].iter();
+        for (&from, synchronization) in completions.zip(&log.synchronizations[earlier]) {
+            if synchronization.releases() == Some(clock) && from.thread != self.id.thread {
+                self.acquire_event(from);
+            }
+        }
+    }
+
+    fn release_object(&mut self, _object: ObjectId, _clock: SyncClock) {}
 }

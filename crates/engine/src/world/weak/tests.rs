@@ -4,12 +4,19 @@ use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 
 use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::memory::Model;
+use crate::memory::happens_before::{EveryEvent, HappensBefore, LatestWrites};
 use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
 use crate::model::event::Event;
-use crate::model::operation::{Operation, Update, UpdateKind};
-use crate::object::Object;
+use crate::model::execution::Execution;
+use crate::model::operation::{Operation, Ports, Update, UpdateKind};
+use crate::object::barrier::Barrier;
+use crate::object::mutex::{self, Mutex};
 use crate::object::port::Port;
+use crate::object::rwlock::{self, RwLock};
+use crate::object::semaphore::{self, Semaphore};
+use crate::object::synchronization::Synchronization;
+use crate::object::{Call, Object};
 use crate::world::strategy::{Dispatch, Strategy};
 use crate::world::{State, World};
 
@@ -18,6 +25,8 @@ const EVENTS: usize = 90;
 /// More than twice the initial width of a clock, so that clocks are widened twice.
 const MAX_THREADS: usize = 10;
 const LOCATIONS: usize = 2;
+/// Threads that may hang up on the ordered port.
+const SENDERS: u32 = 2;
 
 /// The strategy of a world whose choices the test makes.
 struct Unasked;
@@ -52,6 +61,7 @@ impl Dispatch for Box<dyn Strategy> {
 
 /// What C11 defines, computed anew for a prefix of an execution and without any clock.
 struct Definition<'a> {
+    execution: &'a Execution,
     events: &'a [Event],
     /// By location, its writes in coherence order.
     coherence: &'a [Vec<EventId>],
@@ -60,8 +70,10 @@ struct Definition<'a> {
 }
 
 impl<'a> Definition<'a> {
-    fn new(events: &'a [Event], coherence: &'a [Vec<EventId>]) -> Self {
+    fn new(execution: &'a Execution, coherence: &'a [Vec<EventId>]) -> Self {
+        let events = &execution.events[..];
         let mut this = Definition {
+            execution,
             events,
             coherence,
             before: Vec::new(),
@@ -69,9 +81,7 @@ impl<'a> Definition<'a> {
         for (position, event) in events.iter().enumerate() {
             let mut direct = this.synchronizing(position);
             direct.extend(this.program_order(position).last());
-            if matches!(event.operation, Operation::Begin) {
-                direct.extend(event.source.map(|spawn| this.position(spawn)));
-            }
+            direct.extend(this.released_elsewhere(position, event));
             let closed = |all, &it: &usize| all | this.before[it] | 1 << it;
             this.before.push(direct.iter().fold(0, closed));
         }
@@ -80,6 +90,81 @@ impl<'a> Definition<'a> {
 
     fn position(&self, id: EventId) -> usize {
         self.events.iter().position(|it| it.id == id).unwrap()
+    }
+
+    /// Earlier events that synchronize with the event, except through memory.
+    fn released_elsewhere(&self, position: usize, event: &Event) -> Vec<usize> {
+        let earlier = |holds: &dyn Fn(&Event) -> bool| -> Vec<usize> {
+            (0..position)
+                .filter(|&it| holds(&self.events[it]))
+                .collect()
+        };
+        match event.operation {
+            Operation::Begin
+            | Operation::Join { .. }
+            | Operation::IsFinished { .. }
+            | Operation::Delivered { .. } => event
+                .source
+                .map(|it| self.position(it))
+                .into_iter()
+                .collect(),
+            Operation::Receive { ports, wait } => match event.source {
+                Some(send) => vec![self.position(send)],
+                None if wait => earlier(&|it| match it.operation {
+                    Operation::HangUp { port, .. } => {
+                        self.execution.port_list(&ports).contains(&port)
+                    }
+                    _ => false,
+                }),
+                None => Vec::new(),
+            },
+            Operation::Call { object, .. } => {
+                let acquired: Vec<u32> = self.synchronization(event).acquires().collect();
+                earlier(&|it| {
+                    it.operation.object() == Some(object)
+                        && matches!(it.operation, Operation::Call { .. })
+                        && (self.synchronization(it).releases())
+                            .is_some_and(|clock| acquired.contains(&clock))
+                })
+            }
+            Operation::Meet { .. } => {
+                let members = self.group(event).into_iter();
+                let arrivals = members.filter_map(|meet| {
+                    let mut own = (0..position).filter(|&it| {
+                        let id = self.events[it].id;
+                        id.thread == meet.thread && id.index < meet.index
+                    });
+                    own.next_back()
+                });
+                arrivals.collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn synchronization(&self, event: &Event) -> Synchronization {
+        let Operation::Call { object, call } = event.operation else {
+            unreachable!("only calls complete");
+        };
+        self.execution.objects[object.index()].synchronization(call, event.reply)
+    }
+
+    /// The events with which the members of a group pass the barrier, performed or not.
+    fn group(&self, event: &Event) -> Vec<EventId> {
+        let (name, members) = self.execution.group(event).unwrap();
+        let of = |thread: ThreadId| {
+            let mut own = self.events.iter().filter(|it| it.id.thread == thread);
+            let passed = own.clone().find(|it| {
+                it.operation == event.operation
+                    && self.execution.group(it).is_some_and(|(its, _)| its == name)
+            });
+            let next = || EventId {
+                thread,
+                index: own.by_ref().count() as u32,
+            };
+            passed.map_or_else(next, |it| it.id)
+        };
+        members.into_iter().map(of).collect()
     }
 
     /// Earlier events of the same thread.
@@ -148,7 +233,56 @@ impl<'a> Definition<'a> {
     fn clock(&self, thread: ThreadId, threads: usize) -> Vec<u32> {
         let mut clock = vec![0; threads];
         for (position, event) in self.events.iter().enumerate() {
-            clock[event.id.thread.index()] += (self.known(thread) >> position & 1) as u32;
+            if self.known(thread) >> position & 1 == 0 {
+                continue;
+            }
+            // The members of a group pass a barrier at once.
+            let passes = match event.operation {
+                Operation::Meet { .. } => self.group(event),
+                _ => vec![event.id],
+            };
+            for id in passes {
+                let count = &mut clock[id.thread.index()];
+                *count = (*count).max(id.index + 1);
+            }
+        }
+        clock
+    }
+
+    /// The clock of the last event's causes: program order, the sources of all other events, and for a
+    /// pass of a barrier the arrivals of its group and of earlier groups.
+    fn causal_clock(&self, threads: usize) -> Vec<u32> {
+        let mut before: Vec<u128> = Vec::new();
+        for (position, event) in self.events.iter().enumerate() {
+            let mut direct: Vec<usize> = self.program_order(position).collect();
+            match event.operation {
+                Operation::Load { .. } | Operation::Update { .. } | Operation::Call { .. } => {
+                    direct.extend(event.source.map(|it| self.position(it)));
+                }
+                Operation::Meet { .. } => {
+                    let meets = self.events.iter().enumerate();
+                    let meets = meets.filter(|(_, it)| it.operation == event.operation);
+                    let group = |it: &Event| self.execution.group(it).map(|(name, _)| name);
+                    let first = meets
+                        .clone()
+                        .find(|(_, it)| group(it) == group(event))
+                        .map_or(position, |(first, _)| first);
+                    for (meet, _) in meets.filter(|&(meet, _)| meet <= first) {
+                        direct.extend(self.released_elsewhere(meet, &self.events[meet]));
+                    }
+                }
+                _ => direct.extend(self.released_elsewhere(position, event)),
+            }
+            let closed = |all, &it: &usize| all | before[it] | 1 << it;
+            before.push(direct.iter().fold(0, closed));
+        }
+        let mut clock = vec![0; threads];
+        for (position, event) in self.events.iter().enumerate() {
+            if position + 1 == self.events.len()
+                || before[self.events.len() - 1] >> position & 1 == 1
+            {
+                clock[event.id.thread.index()] += 1;
+            }
         }
         clock
     }
@@ -272,7 +406,7 @@ fn clocks_and_outcomes_are_as_defined() {
             let threads = state.threads.len();
             let thread = ThreadId::new(rng.usize(..threads));
             let operation = *state.pending(thread);
-            let definition = Definition::new(&state.execution.events, &coherence);
+            let definition = Definition::new(&state.execution, &coherence);
             assert_eq!(
                 state.views.hb(thread)[..threads],
                 definition.clock(thread, threads),
@@ -318,5 +452,216 @@ fn written(event: &Event) -> Option<u32> {
             new.map(|_| event.back())
         }
         _ => None,
+    }
+}
+
+/// Objects of a random program, and what its threads have done to them.
+struct Objects {
+    mutex: ObjectId,
+    rwlock: ObjectId,
+    semaphore: ObjectId,
+    barrier: ObjectId,
+    /// An ordered port and another one.
+    ports: [ObjectId; 2],
+    hang_ups: u32,
+    joined: Vec<ThreadId>,
+}
+
+impl Objects {
+    /// A random operation, one that the thread may perform now or once another thread lets it.
+    fn random_operation(
+        &mut self,
+        rng: &mut fastrand::Rng,
+        state: &State,
+        thread: ThreadId,
+    ) -> Operation {
+        let threads = state.threads.len();
+        let own = |holds: &dyn Fn(&Event) -> bool| {
+            let events = state.execution.events.iter();
+            events
+                .filter(|it| it.id.thread == thread && holds(it))
+                .count()
+        };
+        let call = |object, call| Operation::Call { object, call };
+        let on = |object: ObjectId, what: &dyn Fn(Call) -> bool| {
+            own(&|it| match it.operation {
+                Operation::Call { object: of, call } => {
+                    of == object && what(call) && !call.changed_nothing(it.reply)
+                }
+                _ => false,
+            })
+        };
+        let others = (1..threads).map(ThreadId::new);
+        let others: Vec<_> = others
+            .filter(|it| *it != thread && !self.joined.contains(it))
+            .collect();
+        let port = self.ports[rng.usize(..2)];
+        match rng.u32(..44) {
+            0..4 => {
+                let unlocks = |it| matches!(it, Call::Mutex(mutex::Call::Unlock { .. }));
+                let unlocked = on(self.mutex, &unlocks);
+                let locked = on(self.mutex, &|it| !unlocks(it));
+                let choice = match (locked > unlocked, rng.bool()) {
+                    (true, _) => mutex::Call::Unlock { poison: false },
+                    (false, true) => mutex::Call::Lock,
+                    (false, false) => mutex::Call::TryLock,
+                };
+                call(self.mutex, Call::Mutex(choice))
+            }
+            4..8 => {
+                use rwlock::Call::{Read, ReadUnlock, TryRead, TryWrite, Write, WriteUnlock};
+                let count = |what: &dyn Fn(rwlock::Call) -> bool| {
+                    on(
+                        self.rwlock,
+                        &|it| matches!(it, Call::RwLock(it) if what(it)),
+                    )
+                };
+                let reads =
+                    count(&|it| matches!(it, Read | TryRead)) > count(&|it| it == ReadUnlock);
+                let writes = count(&|it| matches!(it, Write | TryWrite))
+                    > count(&|it| matches!(it, WriteUnlock { .. }));
+                let choice = match (reads, writes) {
+                    (true, _) => ReadUnlock,
+                    (_, true) => WriteUnlock { poison: false },
+                    _ => rng.choice([Read, TryRead, Write, TryWrite]).unwrap(),
+                };
+                call(self.rwlock, Call::RwLock(choice))
+            }
+            8..11 => {
+                use semaphore::Call::{Acquire, Release, TryAcquire};
+                let choice = rng.choice([Acquire, TryAcquire, Release, Release]).unwrap();
+                call(self.semaphore, Call::Semaphore(choice))
+            }
+            11..13 => Operation::Meet {
+                barrier: self.barrier,
+            },
+            13..17 => Operation::Send { port },
+            17..20 => Operation::Receive {
+                ports: Ports::One(port),
+                wait: rng.u32(..3) == 0,
+            },
+            20..22 if own(&|it| it.operation == Operation::Send { port }) > 0 => {
+                Operation::Delivered { port }
+            }
+            22..25 if self.hang_ups < SENDERS => {
+                self.hang_ups += 1;
+                Operation::HangUp {
+                    port: self.ports[0],
+                    location: LocationId::new(0),
+                }
+            }
+            25..27 if thread.index() > 0 => Operation::End,
+            27..29 if !others.is_empty() => {
+                let target = rng.choice(others).unwrap();
+                self.joined.push(target);
+                Operation::Join { target }
+            }
+            29..32 if threads > 1 => Operation::IsFinished {
+                target: ThreadId::new(rng.usize(1..threads)),
+            },
+            32..34 if threads < MAX_THREADS => Operation::Spawn,
+            _ => loop {
+                let access = random_operation(rng, self.ports[0], MAX_THREADS);
+                if !matches!(access, Operation::HangUp { .. }) {
+                    return access;
+                }
+            },
+        }
+    }
+}
+
+/// Clocks of executions with stale reads and without: while they run, and afterwards.
+#[test]
+fn clocks_of_objects_are_as_defined() {
+    let mut world =
+        World::<Box<dyn Strategy>>::new(Box::new(Unasked), usize::MAX).under(Model::Rc11);
+    let mut order = HappensBefore::<LatestWrites>::default();
+    let mut acquired = [0; 8];
+    for seed in 0..5 * PROGRAMS {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let is_stale = seed % 2 == 0;
+        let site = SiteId::new(0);
+        world.is_weak = true;
+        assert!(world.begin(site));
+        for _ in 0..LOCATIONS {
+            world.add_location(0);
+        }
+        let mut objects = Objects {
+            mutex: world.add_object(Object::Mutex(Mutex::new(false))),
+            rwlock: world.add_object(Object::RwLock(RwLock::new(false))),
+            semaphore: world.add_object(Object::Semaphore(Semaphore::counting(1))),
+            barrier: world.add_object(Object::Barrier(Barrier::new(2))),
+            ports: [Port::ordered(SENDERS), Port::unordered()]
+                .map(|port| world.add_object(Object::Port(port))),
+            hang_ups: 0,
+            joined: Vec::new(),
+        };
+        let mut coherence = vec![Vec::new(); LOCATIONS];
+        let state = &mut world.state;
+        order.reset(true);
+        order.add_thread();
+        while state.execution.events.len() < EVENTS {
+            let Some(thread) = rng.choice(state.enabled().to_vec()) else {
+                break;
+            };
+            let operation = *state.pending(thread);
+            let outcomes = 0..state.outcomes(thread);
+            let mut allowed: Vec<u32> = outcomes.filter(|&it| state.allows(thread, it)).collect();
+            if !is_stale && operation.location().is_some() {
+                allowed.truncate(1);
+            }
+            let outcome = rng.choice(allowed).unwrap();
+            state.perform(thread, outcome, true);
+            let event = *state.execution.events.last().unwrap();
+            if let Some(location) = operation.location()
+                && let Some(writes) = written(&event)
+            {
+                let writes_of = &mut coherence[location.index()];
+                writes_of.insert(writes_of.len() - writes as usize, event.id);
+            }
+            let threads = state.threads.len();
+            let definition = Definition::new(&state.execution, &coherence);
+            let expected = definition.clock(thread, threads);
+            let shown = || format!("{operation:?} of {thread:?}, seed {seed}");
+            assert_eq!(state.views.hb(thread)[..threads], expected, "{}", shown());
+            let offline = HappensBefore::<EveryEvent>::of(&state.execution);
+            assert_eq!(offline.clock(event.id)[..threads], expected, "{}", shown());
+            let causes = HappensBefore::causes(&state.execution);
+            assert_eq!(
+                causes.clock(event.id)[..threads],
+                definition.causal_clock(threads),
+                "{}",
+                shown()
+            );
+            if !is_stale {
+                if operation == Operation::Spawn {
+                    order.add_thread();
+                }
+                order.record(&event, &state.execution);
+                assert_eq!(order.hb(thread)[..threads], expected, "{}", shown());
+            }
+            let position = state.execution.events.len() - 1;
+            let synchronizes = !definition.released_elsewhere(position, &event).is_empty();
+            acquired[kind(&event)] += u32::from(synchronizes);
+            if operation != Operation::End {
+                let next = objects.random_operation(&mut rng, state, thread);
+                state.announce(thread, next, site);
+            }
+        }
+    }
+    assert!(acquired.iter().all(|&count| count > 30), "{acquired:?}");
+}
+
+/// A number for each way to synchronize beside memory.
+fn kind(event: &Event) -> usize {
+    match event.operation {
+        Operation::Begin => 0,
+        Operation::Join { .. } => 1,
+        Operation::IsFinished { .. } => 2,
+        Operation::Receive { .. } if event.source.is_some() => 3,
+        Operation::Receive { .. } => 4,
+        Operation::Delivered { .. } => 5,
+        Operation::Meet { .. } => 6,
+        _ => 7,
     }
 }

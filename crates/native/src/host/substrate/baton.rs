@@ -41,13 +41,14 @@ impl Baton {
 fn futex(word: &AtomicU32, operation: i32, value: u32) {
     let operation = (operation | libc::FUTEX_PRIVATE_FLAG) as usize;
     let arguments = [word.as_ptr() as usize, operation, value as usize, 0, 0, 0];
-    // SAFETY: waits for a word that is there, or wakes up who does.
+    // SAFETY: the kernel reads the word, to which there is a reference.
     unsafe { system::call(libc::SYS_futex, arguments) };
 }
 
 /// Ends the calling OS thread without destructors.
 pub(super) fn exit() -> ! {
-    // SAFETY: the thread is gone then. Who made it waits until it is before using what it has.
+    // SAFETY: `exit` ends the OS thread without destructors. The thread that joins it waits for that before
+    // it uses the stack.
     unsafe { system::call(libc::SYS_exit, [0; 6]) };
     unreachable!("raddle: the thread has ended")
 }

@@ -21,7 +21,7 @@ const ARCH_SET_FS: usize = 0x1002;
 
 /// Reads the capabilities of the processor.
 pub(super) fn prepare() {
-    // SAFETY: asks the C library.
+    // SAFETY: `getauxval` has no precondition.
     let capabilities = unsafe { libc::getauxval(libc::AT_HWCAP2) };
     IS_FAST.store(capabilities & HWCAP2_FSGSBASE != 0, Relaxed);
 }
@@ -38,7 +38,7 @@ impl Substrate for Coroutines {
         frame: *mut Frame,
     ) -> usize {
         become_guest(pointer);
-        // SAFETY: vouched for by the caller.
+        // SAFETY: the function takes the argument, and there is room for the frame, as the caller promises.
         let result = unsafe { stack::call(function, argument, frame) };
         leave_guest();
         compiler_fence(Ordering::SeqCst);

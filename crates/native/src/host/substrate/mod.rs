@@ -69,7 +69,7 @@ pub(crate) fn choose() {
         "" | "coroutine" => tested(),
         other => {
             eprintln!("raddle: {VARIABLE}: `{other}` is neither `coroutine` nor `os`");
-            // SAFETY: nothing has been done yet that needs to be brought to an end.
+            // SAFETY: `_exit` has no precondition.
             unsafe { libc::_exit(2) }
         }
     };

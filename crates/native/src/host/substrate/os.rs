@@ -43,19 +43,20 @@ fn find(pointer: usize) -> Option<*const Thread> {
 }
 
 pub(super) fn end_of_stack(pointer: usize) -> Option<usize> {
-    // SAFETY: threads are there until the execution ends.
+    // SAFETY: `THREADS` owns the thread until the execution ends.
     find(pointer).map(|thread| unsafe { (*thread).end_of_stack() })
 }
 
 /// Where the running guest's part of its stack ends; it has the token.
 pub(super) fn bottom() -> usize {
-    // SAFETY: the thread itself calls this.
+    // SAFETY: `CURRENT` is the thread that calls this, which `THREADS` owns until the execution ends.
     unsafe { (*CURRENT.load(Relaxed)).frame().stack() }
 }
 
 /// Leaves the function that the calling guest is in; it has the token.
 pub(super) fn leave(result: usize) -> ! {
-    // SAFETY: the thread itself calls this, and is in that function.
+    // SAFETY: `CURRENT` is the thread that calls this, inside of the function of its last frame. Callers have
+    // nothing to drop.
     unsafe {
         let frame = (*CURRENT.load(Relaxed)).frame();
         stack::leave(frame, result)
@@ -81,7 +82,7 @@ impl Substrate for OsThreads {
         frame: *mut Frame,
     ) -> usize {
         let thread = find(pointer).expect("raddle: a guest without an OS thread");
-        // SAFETY: it is there until the execution ends.
+        // SAFETY: `THREADS` owns the thread until the execution ends.
         let known = unsafe { &*thread };
         let depth = known.depth();
         let task = Task {
@@ -90,7 +91,8 @@ impl Substrate for OsThreads {
             argument,
         };
         let stand_in = stand_in as extern "C" fn(&Task) -> usize as usize;
-        // SAFETY: the function takes the task. If it is left, the OS thread is still inside.
+        // SAFETY: the function takes the task, which outlives the call. Leaving the call drops nothing,
+        // because the OS thread is still inside of its own.
         let result = unsafe { stack::call(stand_in, &raw const task as usize, frame) };
         if known.depth() > depth {
             known.tell(Order::Leave { depth });
@@ -105,7 +107,8 @@ impl Substrate for OsThreads {
         };
         let thread = CURRENT.load(Relaxed);
         let run = runner(&task);
-        // SAFETY: who calls has the token, so this is its thread. The work is done when it goes on.
+        // SAFETY: the caller has the token, so that `CURRENT` is its thread. The host has run the work, which
+        // sets the result, when the thread continues.
         unsafe {
             (*thread).ask(Request::Work(run, (&raw mut task).cast()));
             task.result.assume_init_read()
@@ -137,7 +140,8 @@ fn runner<F: FnOnce() -> R, R>(_: &Work<F, R>) -> unsafe fn(*mut c_void) {
 ///
 /// Once for each work.
 unsafe fn do_work<F: FnOnce() -> R, R>(task: *mut c_void) {
-    // SAFETY: the guest waits and has the task on its stack; the work is done once.
+    // SAFETY: the guest waits with the task on its stack, and the host runs each work once, so that it can be
+    // taken.
     unsafe {
         let task = task.cast::<Work<F, R>>();
         let work = ManuallyDrop::take(&mut (*task).work);
@@ -154,7 +158,7 @@ struct Task {
 
 /// Body of the coroutine while the OS thread runs a function.
 extern "C" fn stand_in(task: &Task) -> usize {
-    // SAFETY: it is there until the execution ends.
+    // SAFETY: `THREADS` owns the thread until the execution ends.
     let thread = unsafe { &*task.thread };
     let mut order = Order::Run {
         function: task.function,
@@ -166,7 +170,7 @@ extern "C" fn stand_in(task: &Task) -> usize {
         match thread.tell(order) {
             Request::Work(work, data) => {
                 next_epoch();
-                // SAFETY: the guest asks for it and waits.
+                // SAFETY: the guest has passed the function together with its data, and waits.
                 unsafe { work(data) };
                 next_epoch();
                 order = Order::GoOn;
@@ -182,7 +186,8 @@ pub(crate) struct Pinned(libc::cpu_set_t);
 
 impl Pinned {
     pub(super) fn new() -> Self {
-        // SAFETY: all-zero is a valid set, and both calls are about the calling thread.
+        // SAFETY: `cpu_set_t` is an array of bits, in which all-zero is valid, and the calls read and write
+        // sets of this size.
         unsafe {
             let mut before: libc::cpu_set_t = std::mem::zeroed();
             libc::sched_getaffinity(0, size_of_val(&before), &mut before);
@@ -196,7 +201,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: gives the calling thread back what it had.
+        // SAFETY: the kernel reads a set of this size.
         unsafe { libc::sched_setaffinity(0, size_of_val(&self.0), &self.0) };
     }
 }

@@ -60,12 +60,13 @@ pub(super) fn run() -> Result<(), Problem> {
 /// The fields that are copied to the headers of guests, and the number of the thread.
 fn look_at_header() -> Result<(), Problem> {
     let start = guest::thread_pointer();
-    // SAFETY: every thread has a header of this size there.
+    // SAFETY: the header of every thread is at its thread pointer, and larger than these offsets.
     let field = |at: usize| unsafe { ((start + at) as *const usize).read() };
     if tls::SELF.iter().any(|&at| field(at) != start) {
         return Err(Problem::Header("thread pointer"));
     }
-    // SAFETY: asks the kernel; bits that are random, of which the C library makes the guards.
+    // SAFETY: AT_RANDOM is null or the address of 16 bytes that live as long as the process; the other call
+    // has no precondition.
     let (number, random) = unsafe {
         let random = libc::getauxval(libc::AT_RANDOM) as *const [usize; 2];
         (libc::gettid() as u32, random.as_ref())
@@ -95,7 +96,8 @@ struct Found {
 
 /// As guest: reads the state, and changes its own.
 extern "C" fn explore(found: *mut c_void) -> usize {
-    // SAFETY: what the host wants to know; `pthread_self` only looks.
+    // SAFETY: the host passes the address of a `Found` that outlives the call, and `pthread_self` has no
+    // precondition.
     unsafe {
         *found.cast() = Found {
             pointer: guest::thread_pointer(),
@@ -123,7 +125,8 @@ fn look_around() -> Result<(), Problem> {
     };
     let explore = explore as extern "C" fn(*mut c_void) -> usize as usize;
     let task = (explore, &raw mut found as usize);
-    // SAFETY: the function is for guests, and its argument is there until it returns.
+    // SAFETY: the function is for guests and takes the address of a `Found`, which outlives the call. The
+    // block of thread-local storage was just made.
     unsafe { Coroutines::run(task, pointer, &mut frame) };
     let (errno, own) = (mode::errno(), OWN.get());
     mode::set_errno(before);

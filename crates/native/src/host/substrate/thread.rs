@@ -88,8 +88,9 @@ impl Thread {
         let create = real!(
             fn pthread_create(Name, *const libc::pthread_attr_t, Start, *mut c_void) -> c_int
         );
-        // SAFETY: the stack is mapped and nobody uses it, and the thread is there until it was joined.
-        // Signals are those of the caller again afterwards.
+        // SAFETY: `pthread_create` needs a stack that is mapped and unused, which `memory` has, and an
+        // argument for the function: this value, which is joined before it is dropped. Signals are those of
+        // the caller again afterwards.
         unsafe {
             let mut attributes = MaybeUninit::uninit();
             libc::pthread_attr_init(attributes.as_mut_ptr());
@@ -138,7 +139,8 @@ impl Thread {
     pub(super) fn end(&self) -> usize {
         self.order.set(Order::End);
         self.baton.hand_to(Side::Guest);
-        // SAFETY: the thread was started and nobody else joins it.
+        // SAFETY: `pthread_join` needs a thread that was started and not joined: `start` has set the name,
+        // and only this function joins.
         unsafe {
             real!(fn pthread_join(libc::pthread_t, *mut c_void) -> c_int)(
                 self.name.get(),
@@ -172,7 +174,8 @@ impl Thread {
                 }
                 Order::Leave { depth } => {
                     let frame = self.frames.borrow()[depth];
-                    // SAFETY: the thread is in that function, and what is between has no destructors.
+                    // SAFETY: the frame is on the list while its function runs on this thread, and no frame
+                    // between has a destructor.
                     unsafe { stack::leave(*frame, 0) }
                 }
             }
@@ -183,7 +186,8 @@ impl Thread {
         let mut frame = Frame::default();
         let depth = self.depth();
         self.frames.borrow_mut().push(&raw const frame);
-        // SAFETY: the host says which function to call. The frame is there until it has returned.
+        // SAFETY: the host passes a function for guests and its argument. The frame is a variable that
+        // outlives the call.
         let result = unsafe { stack::call(function, argument, &raw mut frame) };
         self.frames.borrow_mut().truncate(depth);
         result
@@ -193,21 +197,22 @@ impl Thread {
     pub(super) fn frame(&self) -> Frame {
         let frames = self.frames.borrow();
         let last = frames.last().expect("raddle: a guest is in a function");
-        // SAFETY: the thread is in that function.
+        // SAFETY: the frame is on the list while its function runs, so that the variable is alive.
         unsafe { **last }
     }
 }
 
 /// The first function of an OS thread.
 extern "C" fn live(thread: *mut c_void) -> *mut c_void {
-    // SAFETY: the thread is there until this one has ended.
+    // SAFETY: the argument is the value that has created this OS thread, which joins it before it is dropped.
     let thread = unsafe { &*thread.cast::<Thread>() };
     let handlers = libc::stack_t {
         ss_sp: thread.memory as *mut c_void,
         ss_flags: 0,
         ss_size: HANDLERS,
     };
-    // SAFETY: the memory is for that.
+    // SAFETY: the description is valid during the call, and the stack stays mapped until this thread has
+    // ended.
     unsafe { libc::sigaltstack(&handlers, null_mut()) };
     thread.end_of_stack.set(&raw const handlers as usize);
     dispatch::arm();
@@ -219,7 +224,7 @@ extern "C" fn live(thread: *mut c_void) -> *mut c_void {
 pub(super) fn map() -> usize {
     let memory = arena::map(WHOLE);
     assert!(!memory.is_null(), "raddle: no memory for a thread");
-    // SAFETY: a page of what was just mapped.
+    // SAFETY: the page is one of those just mapped, between the stacks.
     unsafe { libc::mprotect(memory.add(HANDLERS).cast(), PAGE, libc::PROT_NONE) };
     memory as usize
 }
@@ -227,6 +232,6 @@ pub(super) fn map() -> usize {
 /// Makes memory that a thread has used like new.
 pub(super) fn clean(memory: usize) {
     let stack = memory + HANDLERS + PAGE;
-    // SAFETY: the thread that used it has ended.
+    // SAFETY: the thread that used the stack has ended, so that its contents may go.
     unsafe { libc::madvise(stack as *mut c_void, stack::STACK, libc::MADV_DONTNEED) };
 }

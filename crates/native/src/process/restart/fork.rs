@@ -38,7 +38,8 @@ static VARIABLES: AtomicUsize = AtomicUsize::new(0);
 
 struct FrameCell(UnsafeCell<Frame>);
 
-// SAFETY: the child writes it before it ends, and the parent reads it afterwards.
+// SAFETY: the cell must not be accessed by two threads at once: the child writes it before it ends, and the
+// parent reads it afterwards.
 unsafe impl Sync for FrameCell {}
 
 /// Runs a check, with everything of raddle's shared.
@@ -56,7 +57,9 @@ pub(super) fn run<R>(check: impl FnOnce() -> R) -> R {
         result: MaybeUninit::uninit(),
     };
     let runner = runner(&task);
-    // SAFETY: the stack is new and large, and the function takes the task, which is there until then.
+    // SAFETY: `call_on` needs a stack that is large enough and unused, which was just mapped, and a function
+    // for the argument: `runner` is that of this task, which outlives the call. The function has set the
+    // result when it returns.
     unsafe {
         stack::call_on(memory + STACK, runner, (&raw mut task).cast());
         let result = task.result.assume_init_read();
@@ -77,7 +80,8 @@ fn runner<F: FnOnce() -> R, R>(_: &Task<F, R>) -> Runner {
 }
 
 unsafe extern "C" fn run_task<F: FnOnce() -> R, R>(task: *mut u8) {
-    // SAFETY: called once, with the task. That is not shared, but only the parent comes here and back.
+    // SAFETY: `call` calls this once with its task, so that the check can be taken. Only the parent comes
+    // here and back, so that no second process takes it.
     unsafe {
         let task = task.cast::<Task<F, R>>();
         let check = ManuallyDrop::take(&mut (*task).check);
@@ -90,7 +94,8 @@ unsafe extern "C" fn run_task<F: FnOnce() -> R, R>(task: *mut u8) {
 pub(super) fn split() {
     IS_OVER.store(false, Relaxed);
     shared_memory::begin();
-    // SAFETY: the stack is large, and nobody uses it. Only the child comes back, with a copy of it.
+    // SAFETY: `call_on` needs a stack that is large enough and unused: it is mapped for the parent alone,
+    // which waits on it. Only the child comes back, with a copy.
     unsafe { stack::call_on(PARENTS_STACK.load(Relaxed), fork, null_mut()) };
     IN_CHILD.store(true, Relaxed);
     dispatch::forget();
@@ -98,8 +103,9 @@ pub(super) fn split() {
 
 /// Returns in the child. The parent stays, on its own stack: this one is the child's from now on.
 unsafe extern "C" fn fork(_: *mut u8) {
-    // SAFETY: the C library's own function, which knows what other threads of raddle's may be in the
-    // middle of. The child is to end with its parent, which may have ended before it could say so.
+    // SAFETY: `fork` leaves locks of other threads taken in the child, but the C library's function releases
+    // its own, and raddle's other threads hold none that a child uses. The other calls have no precondition.
+    // The child is to end with its parent, which may have ended before the child could ask for that.
     unsafe {
         let parent = libc::getpid();
         match real!(fn fork() -> c_int)() {
@@ -121,8 +127,8 @@ pub(super) fn join() {
     }
     substrate::end_execution();
     let variables = tls::own();
-    // SAFETY: the copy is as large. The child ends inside the function; the parent goes on as if it had
-    // returned.
+    // SAFETY: the copy has as many bytes as the variables. `call` needs a function for the argument, and the
+    // frame is written before the child can end.
     unsafe {
         let copy = VARIABLES.load(Relaxed) as *mut u8;
         std::ptr::copy_nonoverlapping(variables.start as *const u8, copy, variables.len());
@@ -140,7 +146,7 @@ extern "C" fn end(_: usize) -> usize {
 }
 
 fn exit(code: usize) -> ! {
-    // SAFETY: the process is gone then.
+    // SAFETY: `exit_group` ends the process, so that nothing of it is used afterwards.
     unsafe { system::call(libc::SYS_exit_group, [code, 0, 0, 0, 0, 0]) };
     unreachable!("raddle: the process has ended")
 }
@@ -154,15 +160,15 @@ fn wait(child: c_int) -> ! {
     }
     let mut status: c_int = 0;
     let arguments = [child as usize, &raw mut status as usize, 0, 0, 0, 0];
-    // SAFETY: the kernel writes how it ended.
+    // SAFETY: the kernel writes a status to the address, which is that of a variable of this type.
     while unsafe { system::call(libc::SYS_wait4, arguments) } == -(libc::EINTR as isize) {}
     if !IS_OVER.load(Relaxed) {
         lose(status);
     }
     shared_memory::adopt();
     let variables = tls::own();
-    // SAFETY: the copy is as large. The child was there, on a stack that is shared, and all that was on
-    // this stack is done with.
+    // SAFETY: the copy has as many bytes as the variables. `leave` needs the frame of a call that is still on
+    // its stack: the child was in it, on a stack that both share; and nothing on this stack has a destructor.
     unsafe {
         let copy = VARIABLES.load(Relaxed) as *const u8;
         std::ptr::copy_nonoverlapping(copy, variables.start as *mut u8, variables.len());
@@ -188,7 +194,7 @@ fn lose(status: c_int) -> ! {
 
 /// Ends the process as the child has ended.
 fn end_by(signal: c_int) -> ! {
-    // SAFETY: nothing is left to be done here.
+    // SAFETY: both calls have no precondition for a signal that a child has died of.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);

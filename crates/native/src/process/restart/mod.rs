@@ -54,7 +54,7 @@ pub(crate) fn choose() {
         "loop" => RestartKind::Loop,
         other => {
             eprintln!("raddle: {VARIABLE}: `{other}` is none of `snapshot`, `fork` and `loop`");
-            // SAFETY: nothing has been done yet that needs to be brought to an end.
+            // SAFETY: `_exit` has no precondition.
             unsafe { libc::_exit(2) }
         }
     };

@@ -12,19 +12,20 @@ const STACK: usize = 256 << 10;
 /// Forks; nothing of raddle's is shared with the child.
 pub(crate) fn fork() -> libc::pid_t {
     if !shared_memory::is_used() {
-        // SAFETY: there is one OS thread that matters, and this is it.
+        // SAFETY: `_Fork` leaves locks of other OS threads taken in the child, but only one OS thread runs
+        // guests and raddle, and it calls this.
         return unsafe { real!(fn _Fork() -> c_int)() };
     }
     let mut ends = [0; 2];
-    // SAFETY: room for two descriptors.
+    // SAFETY: `pipe` writes two descriptors, and the array has two.
     if unsafe { real!(fn pipe(*mut c_int) -> c_int)(ends.as_mut_ptr()) } != 0 {
         return -1;
     }
     let memory = shared_memory::map_own(STACK);
     let mut task = Task { ends, child: 0 };
     // The task is on a stack that both have; it is copied to one that each has for itself.
-    // SAFETY: the stack is new and large, and the function takes the task. The child reads the task that it
-    // got, which is its own by then.
+    // SAFETY: `call_on` needs a stack that is large enough and unused, which was just mapped, and a function
+    // for the task. The child reads the copy of the task that is its own by then.
     unsafe {
         stack::call_on(memory + STACK, fork_apart, (&raw mut task).cast());
         for end in ends {
@@ -41,7 +42,7 @@ pub(crate) fn end_with(parent: libc::pid_t) {
     if !shared_memory::is_used() {
         return;
     }
-    // SAFETY: asks for a signal, or ends the process.
+    // SAFETY: these calls have no precondition.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if libc::getppid() != parent {
@@ -59,7 +60,8 @@ struct Task {
 unsafe extern "C" fn fork_apart(task: *mut u8) {
     let task = task.cast::<Task>();
     let mut byte = 0u8;
-    // SAFETY: the caller's task; two ends of a pipe.
+    // SAFETY: `fork` calls this with its task, which outlives the call. The kernel reads and writes one byte,
+    // which is the size of the variable.
     unsafe {
         let [from, to] = (*task).ends;
         let child = real!(fn _Fork() -> c_int)();

@@ -34,7 +34,7 @@ enum Answer {
 static ANSWER: AtomicU8 = AtomicU8::new(Answer::AtOnce as u8);
 
 /// The program never asks for the leader.
-pub(super) fn nobody_asks() {
+pub(super) fn expect_no_question() {
     ANSWER.store(Answer::Never as u8, Relaxed);
 }
 
@@ -102,7 +102,8 @@ pub(super) fn understand(function: usize, size: usize) -> bool {
 pub(super) extern "C-unwind" fn wait(barrier: usize, called: usize) -> bool {
     let code = shadow_stack::users(called);
     let field = (barrier + SIZE_FIELD.load(Relaxed)) as *const usize;
-    // SAFETY: the program has a barrier there.
+    // SAFETY: the address is that of a live barrier, because `Barrier::wait` is running; the field was found
+    // in its debugging information.
     let size = unsafe { field.read() };
     host(|| {
         let native = running();
@@ -161,7 +162,7 @@ pub(super) extern "C-unwind" fn is_leader(result: *const bool, code: usize) -> b
         let last = LAST.get().0.get(member).copied().flatten();
         match last {
             Some(meeting) => leads(meeting, code),
-            // SAFETY: the program has an answer there.
+            // SAFETY: the caller of `is_leader` has a reference to the result of a wait, which is a `bool`.
             None => unsafe { result.read() },
         }
     })

@@ -6,7 +6,8 @@ use raddle_engine::Reply;
 use raddle_engine::object::{self, Object, condvar::Call};
 
 use super::mutex;
-use crate::execution::{running, shadow_stack};
+use crate::engine::protocol::condvar::Wait;
+use crate::execution::{Guest, shadow_stack};
 use crate::host::mode::host;
 use crate::memory::objects;
 
@@ -15,32 +16,23 @@ const KIND: &str = "Condvar";
 type Word = *mut u32;
 
 fn call(condvar: Word, call: Call, code: usize) -> Reply {
-    let call = object::Call::Condvar(call);
     let initial = || Object::Condvar(object::condvar::Condvar::default());
     objects::call(condvar as usize, KIND, initial, call, code)
 }
 
 /// Waits for a notification; returns true if it timed out.
 fn wait_for(condvar: Word, mutex: Word, time: Option<Duration>, code: usize) -> bool {
-    let native = running();
-    let timeout = time.is_some() && native.may_time_out();
-    let wait = Call::Wait {
-        spurious: native.may_wake_spuriously(),
+    let wait = Wait {
+        time: time.map(|time| move || time),
+        spurious: true,
         looked: true,
+        call: |wanted| call(condvar, wanted, code),
     };
-    let woken_up = call(condvar, wait, code).to_answer();
-    mutex::give_back(mutex, code);
-    let timed_out = if woken_up {
-        native.count_spurious_wakeup();
-        false
-    } else {
-        call(condvar, Call::Wake { timeout }, code).to_answer()
-    };
-    if let Some(time) = time.filter(|_| timed_out) {
-        native.pass_time(time);
-    }
-    mutex::take_again(mutex, code);
-    timed_out
+    let unlock = || mutex::give_back(mutex, code);
+    wait.run(Guest, unlock, |(), timed_out| {
+        mutex::take_again(mutex, code);
+        timed_out
+    })
 }
 
 /// `Condvar::wait`.

@@ -19,7 +19,7 @@ mod condvar;
 mod modules;
 pub(crate) mod mutex;
 mod once;
-mod parker;
+pub(crate) mod parker;
 mod parking_lot;
 mod poison;
 mod replaced;

@@ -82,7 +82,7 @@ fn replace_all(module: &Module) -> Option<bool> {
     }
     let has_lines = object.section_by_name(".debug_str").is_some();
     if has_lines && !contains(&data, barrier::QUESTION) {
-        barrier::nobody_asks();
+        barrier::expect_no_question();
     }
     let has_calls = functions
         .values()
@@ -128,7 +128,7 @@ fn path_of(symbol: &str) -> Option<String> {
 
 /// True if a name is somewhere in a file.
 fn contains(data: &[u8], name: &str) -> bool {
-    // SAFETY: both are where they are, and so large.
+    // SAFETY: `memmem` reads as many bytes as both slices have.
     let found = unsafe {
         libc::memmem(
             data.as_ptr().cast(),

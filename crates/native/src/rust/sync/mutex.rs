@@ -32,12 +32,12 @@ impl Part for Poisons {}
 pub(crate) static POISONS: PartCell<Poisons> = PartCell::new();
 
 fn read(word: Word) -> u32 {
-    // SAFETY: the program has a lock there.
+    // SAFETY: the address must be that of a live lock: a method of the lock is running, and has passed it.
     unsafe { word.read_volatile() }
 }
 
 fn write(word: Word, value: u32) {
-    // SAFETY: as above.
+    // SAFETY: as for `read`; other threads of the program do not run meanwhile.
     unsafe { word.write_volatile(value) };
 }
 
@@ -53,7 +53,6 @@ pub(super) fn is_poisoned() -> bool {
 }
 
 fn call(word: Word, call: Call, code: usize) -> Grant {
-    let call = object::Call::Mutex(call);
     let initial = || Object::Mutex(object::mutex::Mutex::default());
     objects::call(word as usize, KIND, initial, call, code).to_grant()
 }

@@ -24,7 +24,7 @@ const INCOMPLETE: u32 = 3;
 type Word = *mut u32;
 
 fn read(word: Word) -> u32 {
-    // SAFETY: the program has such a word there.
+    // SAFETY: the address must be that of a live `Once`: a method of it is running, and has passed it.
     unsafe { word.read_volatile() }
 }
 
@@ -86,7 +86,8 @@ pub(super) extern "C-unwind" fn do_once(
     type Call = unsafe extern "C-unwind" fn(Word, bool, usize, usize, usize);
     if !modules::is_seen(code) {
         // What std does once for itself is its own business.
-        // SAFETY: std's own function, with its arguments.
+        // SAFETY: the number is the function that this one replaces, which has this type, and the arguments
+        // are those of its caller.
         return unsafe {
             let original: Call = std::mem::transmute(ONCE_CALL.load(Relaxed));
             original(word, insist, closure, table, place)
@@ -99,7 +100,8 @@ pub(super) extern "C-unwind" fn do_once(
         Grant::Taken { poisoned } => poisoned,
     };
     let doing = (insist || !poisoned).then(|| Doing { word, code });
-    // SAFETY: std's own function, with its arguments.
+    // SAFETY: the number is the function that this one replaces, which has this type, and the arguments are
+    // those of its caller.
     unsafe {
         let original: Call = std::mem::transmute(ONCE_CALL.load(Relaxed));
         original(word, insist, closure, table, place);
@@ -117,7 +119,8 @@ fn wait_for(word: Word, insist: bool, code: usize) -> bool {
 pub(super) extern "C-unwind" fn wait(word: Word, place: usize, code: usize) {
     type Wait = unsafe extern "C-unwind" fn(Word, usize);
     if wait_for(word, false, code) {
-        // SAFETY: std's own function, which panics.
+        // SAFETY: the number is the function that this one replaces, which has this type, and the arguments
+        // are those of its caller. It panics.
         unsafe {
             let original: Wait = std::mem::transmute(ONCE_WAIT.load(Relaxed));
             original(word, place);

@@ -12,6 +12,7 @@ use raddle_engine::object::{self, Object, parker::Call};
 use raddle_engine::{Chance, Operation, ThreadId, World};
 
 use crate::abi::caller;
+use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::addresses::Table;
 use crate::host::process_state::ProcessState;
@@ -32,8 +33,18 @@ static PARKS: ProcessState<Vec<Range<usize>>> = ProcessState::new(Vec::new());
 /// Functions of std's that wait for their callers, where they were not inlined.
 static WAITS: ProcessState<Vec<Range<usize>>> = ProcessState::new(Vec::new());
 
-/// The thread that has last parked at each word, in any execution: names the owner in stories.
-static OWNERS: ProcessState<Table<ThreadId>> = ProcessState::new(Table::new());
+/// The thread that has last parked at each word.
+#[derive(Default)]
+pub(crate) struct Owners(Table<ThreadId>);
+
+impl Part for Owners {
+    fn renew(&mut self) {
+        let Owners(table) = self;
+        table.clear();
+    }
+}
+
+pub(crate) static OWNERS: PartCell<Owners> = PartCell::new();
 
 /// Such a function is there.
 pub(super) fn understand(function: usize, size: usize) {
@@ -61,12 +72,12 @@ pub(super) fn is_understood() -> bool {
 }
 
 fn write(word: Word, value: u32) {
-    // SAFETY: the program has the word of a thread there.
+    // SAFETY: the address must be that of a live parker: `park` or `unpark` is running, and has passed it.
     unsafe { word.write_volatile(value) };
 }
 
 fn operation(word: Word, call: Call) -> impl FnOnce(&mut World) -> Operation {
-    let owner = OWNERS.get().get(word as usize).copied();
+    let owner = OWNERS.get().0.get(word as usize).copied();
     // Until it parks, the owner is known from the allocation of its handle; the first thread's was made
     // before.
     let owner = owner.or_else(|| threads::whose(word as usize));
@@ -89,7 +100,7 @@ pub(super) fn unpark(word: Word, code: usize) -> u32 {
 /// word.
 pub(crate) fn wake(word: Word, code: usize) -> bool {
     let mut owners = OWNERS.get();
-    let is_parker = is_understood() && owners.get(word as usize).is_some();
+    let is_parker = is_understood() && owners.0.get(word as usize).is_some();
     drop(owners);
     if is_parker {
         running().perform(code, operation(word, Call::Unpark));
@@ -116,7 +127,7 @@ pub(crate) fn park(
         native.pass_time(time);
         return Some(libc::ETIMEDOUT);
     }
-    OWNERS.get().insert(word as usize, native.thread());
+    OWNERS.get().0.insert(word as usize, native.thread());
     let timeout = time.is_some() && native.may_time_out();
     let timed_out = match wakes_spuriously(code) {
         true => false,

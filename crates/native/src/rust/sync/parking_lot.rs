@@ -10,12 +10,13 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use raddle_engine::Grant;
-use raddle_engine::object::{self, Object, condvar, mutex, rwlock};
+use raddle_engine::object::{Object, condvar, mutex, rwlock};
+use raddle_engine::{Grant, Reply};
 
 use super::rwlock::Shared;
 use super::{Access, at, replaced};
-use crate::execution::{running, shadow_stack};
+use crate::engine::protocol::condvar::Wait;
+use crate::execution::{Guest, running, shadow_stack};
 use crate::host::mode::host;
 use crate::memory::objects;
 use crate::threads::time;
@@ -116,7 +117,8 @@ struct Word {
 
 impl Word {
     fn read(self) -> u64 {
-        // SAFETY: the program has a lock there.
+        // SAFETY: the address must be that of a live lock: a method of the lock is running, and has passed
+        // it.
         unsafe {
             match self.bits {
                 8 => (self.address as *const u8).read_volatile().into(),
@@ -126,7 +128,7 @@ impl Word {
     }
 
     fn write(self, value: u64) {
-        // SAFETY: as above.
+        // SAFETY: as for `read`; other threads of the program do not run meanwhile.
         unsafe {
             match self.bits {
                 8 => (self.address as *mut u8).write_volatile(value as u8),
@@ -201,7 +203,6 @@ pub(super) fn perform(
 }
 
 fn call_mutex(address: usize, call: mutex::Call, code: usize) -> Grant {
-    let call = object::Call::Mutex(call);
     let initial = || Object::Mutex(mutex::Mutex::default());
     objects::call(address, "Mutex", initial, call, code).to_grant()
 }
@@ -229,7 +230,6 @@ fn count(word: Word, change: impl FnOnce(&mut u32)) -> u32 {
 fn shared(word: Word, wanted: Shared, access: Access, code: usize) -> Option<u64> {
     use Shared::*;
     let call = |call: rwlock::Call| {
-        let call = object::Call::RwLock(call);
         let initial = || Object::RwLock(rwlock::RwLock::default());
         at(code, || {
             objects::call(word.address, "RwLock", initial, call, code).to_grant()
@@ -282,15 +282,9 @@ fn shared(word: Word, wanted: Shared, access: Access, code: usize) -> Option<u64
     })
 }
 
-fn call_condvar(address: usize, call: condvar::Call, code: usize) -> bool {
-    let is_question = matches!(
-        call,
-        condvar::Call::Wait { .. } | condvar::Call::Wake { .. }
-    );
-    let call = object::Call::Condvar(call);
+fn call_condvar(address: usize, call: condvar::Call, code: usize) -> Reply {
     let initial = || Object::Condvar(condvar::Condvar::default());
-    let reply = objects::call(address, "Condvar", initial, call, code);
-    is_question && reply.to_answer()
+    objects::call(address, "Condvar", initial, call, code)
 }
 
 /// How many wait and were not notified.
@@ -347,21 +341,22 @@ pub(super) extern "C-unwind" fn wait(
 }
 
 fn wait_for(condvar: usize, mutex: Word, time: Option<Duration>, code: usize) -> bool {
-    let native = running();
-    let timeout = time.is_some() && native.may_time_out();
-    let wait = condvar::Call::Wait {
+    let wait = Wait {
+        time: time.map(|time| move || time),
         // The crate promises that there are no spurious wake-ups.
         spurious: false,
         looked: true,
+        call: |wanted| call_condvar(condvar, wanted, code),
     };
-    call_condvar(condvar, wait, code);
-    waiters(condvar, |waiters| *waiters += 1);
-    unlock(mutex, code);
-    let timed_out = call_condvar(condvar, condvar::Call::Wake { timeout }, code);
-    if timed_out {
-        waiters(condvar, |waiters| *waiters -= 1);
-        native.pass_time(time.unwrap_or_default());
-    }
-    lock(mutex, code);
-    timed_out
+    let unlock = || {
+        waiters(condvar, |waiters| *waiters += 1);
+        unlock(mutex, code);
+    };
+    wait.run(Guest, unlock, |(), timed_out| {
+        if timed_out {
+            waiters(condvar, |waiters| *waiters -= 1);
+        }
+        lock(mutex, code);
+        timed_out
+    })
 }

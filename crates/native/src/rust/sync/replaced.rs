@@ -49,7 +49,7 @@ stand_ins! { jumping_stand_in
 /// In guest mode: a scope has one thread more, which is about to be started.
 extern "C" fn grow_scope(count: usize, _code: usize) {
     threads::count(count);
-    // SAFETY: the function as it was, which takes this.
+    // SAFETY: the number is the function that this one replaces, which has this type.
     unsafe {
         let original: extern "C-unwind" fn(usize) = std::mem::transmute(SCOPE_GROWS.load(Relaxed));
         original(count);
@@ -90,7 +90,8 @@ pub(super) fn replace_parking(functions: &[Found]) -> bool {
         return false;
     }
     found.iter().all(|(function, size, (enter, original))| {
-        // SAFETY: as below.
+        // SAFETY: `replace` needs a function in which no thread is at its first instructions: no thread of
+        // the check has begun, and others that wait in one have left its first instructions behind.
         let moved = unsafe { patch::replace(*function, *size, *enter as usize) };
         original.store(moved.unwrap_or(0), Relaxed);
         moved.is_some()
@@ -128,8 +129,8 @@ fn replace(path: &str, function: usize, size: usize) {
     if std::ptr::eq(original, &BARRIER_WAIT) && !barrier::understand(function, size) {
         return;
     }
-    // SAFETY: the program has a function of std's there, which nobody is in: no thread of the check has begun,
-    // and others that wait in one have left its first instructions behind.
+    // SAFETY: `replace` needs a function in which no thread is at its first instructions: no thread of the
+    // check has begun, and others that wait in one have left its first instructions behind.
     if let Some(moved) = unsafe { patch::replace(function, size, enter as usize) } {
         // There may be several copies, which all do the same.
         let _ = original.compare_exchange(0, moved, Relaxed, Relaxed);

@@ -29,20 +29,19 @@ pub(super) enum Shared {
 }
 
 fn read(word: Word) -> u32 {
-    // SAFETY: the program has a lock there.
+    // SAFETY: the address must be that of a live lock: a method of the lock is running, and has passed it.
     unsafe { word.read_volatile() }
 }
 
 /// Changes the word; returns the value before.
 fn change(word: Word, to: impl FnOnce(u32) -> u32) -> u32 {
     let before = read(word);
-    // SAFETY: as above.
+    // SAFETY: as for `read`; other threads of the program do not run meanwhile.
     unsafe { word.write_volatile(to(before)) };
     before
 }
 
 fn call(word: Word, call: Call, code: usize) -> Grant {
-    let call = object::Call::RwLock(call);
     let initial = || Object::RwLock(object::rwlock::RwLock::default());
     at(code, || {
         objects::call(word as usize, KIND, initial, call, code).to_grant()

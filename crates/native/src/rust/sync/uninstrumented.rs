@@ -34,7 +34,7 @@ struct Pair {
 
 /// Changes memory where the access is no event; uncontrolled threads may run at the same time.
 fn change<T: Atom>(address: *mut T, change: impl Fn(u64) -> Option<u64>) -> u64 {
-    // SAFETY: the program has an atomic there.
+    // SAFETY: the address must be that of a live atomic: a method of it is running, and has passed it.
     let mut before = unsafe { address.read_volatile() }.to_word();
     while let Some(new) = change(before) {
         match compare_exchange(address, before, new) {
@@ -49,7 +49,8 @@ fn change<T: Atom>(address: *mut T, change: impl Fn(u64) -> Option<u64>) -> u64 
 fn compare_exchange<T: Atom>(address: *mut T, expected: u64, new: u64) -> Result<u64, u64> {
     macro_rules! of {
         ($atomic:ident, $type:ident) => {{
-            // SAFETY: the program has such an atomic there.
+            // SAFETY: the address is that of a live and aligned atomic of this size: a method of it is
+            // running, and has passed it.
             let atomic = unsafe { $atomic::from_ptr(address.cast()) };
             let result = atomic.compare_exchange(expected as $type, new as $type, SeqCst, SeqCst);
             result.map(u64::from).map_err(u64::from)
@@ -184,7 +185,8 @@ pub(super) fn replace(path: &str, function: usize, size: usize) {
     let Some(stand_in) = path.strip_prefix(MODULE).and_then(find) else {
         return;
     };
-    // SAFETY: the program has such a method there, which nobody is in.
+    // SAFETY: `replace` needs a function in which no thread is at its first instructions, and no thread of
+    // the check has begun.
     unsafe { patch::replace(function, size, stand_in as usize) };
 }
 

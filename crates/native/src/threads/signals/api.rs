@@ -1,22 +1,27 @@
 //! Functions that send signals and set their actions.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint};
 use std::time::Duration;
 
-use crate::abi::real::real;
+use crate::abi::guest_ptr::GuestPtr;
+use crate::abi::real::forward;
 use crate::abi::trampoline::watched;
 use crate::execution::shadow_stack;
 use crate::host::mode::{self, host, is_guest};
 use crate::host::phase;
 use crate::threads::requests::{self, CANCEL};
 use crate::threads::signals::{
-    self, Action, SIGNALS, alarms, bit, is_signal, send, send_to_process, set_action, synchronize,
+    self, Action, DEFAULT, SIGNALS, alarms, bit, is_signal, send, send_to_process, set_action,
+    synchronize,
 };
 use crate::threads::{guests, interrupts};
 
-type New = *const libc::sigaction;
-type Old = *mut libc::sigaction;
-type Set = *const u64;
+type New = GuestPtr<libc::sigaction>;
+type Old = GuestPtr<libc::sigaction>;
+type Set = GuestPtr<u64>;
+type Stack = GuestPtr<libc::stack_t>;
+/// Interval of a timer, and the time until it expires first.
+type Timer = GuestPtr<[libc::timeval; 2]>;
 
 /// The result of a function that leaves an error in `errno`.
 fn result(error: c_int) -> c_int {
@@ -38,7 +43,7 @@ fn set_of(bits: u64) -> u64 {
 }
 
 fn action(new: &libc::sigaction) -> Action {
-    // SAFETY: a set is as large as its first word, and larger.
+    // SAFETY: a set of signals is an array of words, so that its first word can be read.
     let mask = unsafe { (&raw const new.sa_mask).cast::<u64>().read() };
     Action {
         handler: new.sa_sigaction,
@@ -49,7 +54,8 @@ fn action(new: &libc::sigaction) -> Action {
 
 /// An action as C has it.
 pub(super) fn in_c(action: Action) -> libc::sigaction {
-    // SAFETY: all-zero is a valid value, and a set is as large as its first word, and larger.
+    // SAFETY: `sigaction` is a struct of numbers and an optional function, in which all-zero is valid; a set of
+    // signals is an array of words, so that its first word can be written.
     unsafe {
         let mut value: libc::sigaction = std::mem::zeroed();
         value.sa_sigaction = action.handler;
@@ -70,57 +76,54 @@ watched! {
     fn tgkill(process: libc::pid_t, thread: libc::pid_t, signal: c_int) -> c_int as on_tgkill("rcx");
     fn sigqueue(process: libc::pid_t, signal: c_int, value: usize) -> c_int as on_queue("rcx");
     fn pthread_sigqueue(name: usize, signal: c_int, value: usize) -> c_int as on_thread_queue("rcx");
-    fn pthread_sigmask(how: c_int, new: Set, old: *mut u64) -> c_int as on_mask("rcx");
-    fn sigprocmask(how: c_int, new: Set, old: *mut u64) -> c_int as on_process_mask("rcx");
-    fn sigpending(to: *mut u64) -> c_int as on_pending("rsi");
-    fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int as on_stack("rdx");
+    fn pthread_sigmask(how: c_int, new: Set, old: Set) -> c_int as on_mask("rcx");
+    fn sigprocmask(how: c_int, new: Set, old: Set) -> c_int as on_process_mask("rcx");
+    fn sigpending(to: Set) -> c_int as on_pending("rsi");
+    fn sigaltstack(new: Stack, old: Stack) -> c_int as on_stack("rdx");
     fn alarm(seconds: c_uint) -> c_uint as on_alarm("rsi");
     fn ualarm(time: c_uint, interval: c_uint) -> c_uint as on_short_alarm("rdx");
-    fn setitimer(which: c_int, new: *const c_void, old: *mut c_void) -> c_int as on_timer("rcx");
+    fn setitimer(which: c_int, new: Timer, old: Timer) -> c_int as on_timer("rcx");
 }
 
 extern "C" fn on_sigaction(signal: c_int, new: New, old: Old, code: usize) -> c_int {
     if !is_signal(signal) || signal == libc::SIGKILL || signal == libc::SIGSTOP {
         return result(libc::EINVAL);
     }
-    // SAFETY: the program has an action there, or nothing.
-    let wanted = unsafe { new.as_ref() }.map(action);
+    let wanted = new.get().map(|new| action(&new));
     if !is_guest() {
         if !phase::is_checking() {
             set_action(signal, wanted);
         }
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn sigaction(c_int, New, Old) -> c_int)(signal, new, old) };
+        return forward!(fn sigaction(signal: c_int, new: New, old: Old) -> c_int);
     }
     let code = shadow_stack::users(code);
     host(|| {
         synchronize(code);
-        let before = set_action(signal, wanted);
-        if !old.is_null() {
-            // SAFETY: the program has room there.
-            unsafe { old.write(in_c(before)) };
-        }
+        old.set(in_c(set_action(signal, wanted)));
     });
     0
 }
 
 extern "C" fn on_signal(signal: c_int, handler: usize, code: usize) -> usize {
-    // SAFETY: all-zero is a valid value.
-    let [mut new, mut old]: [libc::sigaction; 2] = unsafe { std::mem::zeroed() };
-    new.sa_sigaction = handler;
-    new.sa_flags = libc::SA_RESTART;
-    match on_sigaction(signal, &new, &mut old, code) {
+    let mut new = in_c(Action {
+        handler,
+        flags: libc::SA_RESTART,
+        mask: 0,
+    });
+    let mut old = in_c(DEFAULT);
+    // SAFETY: both variables outlive the call, and are used by nothing else during it.
+    let [new, given] = [&mut new, &mut old].map(|it| unsafe { GuestPtr::new(it) });
+    match on_sigaction(signal, new, given, code) {
         0 => old.sa_sigaction,
         _ => libc::SIG_ERR,
     }
 }
 
 extern "C" fn on_kill(process: libc::pid_t, signal: c_int, code: usize) -> c_int {
-    // SAFETY: asks the kernel.
+    // SAFETY: `getpid` has no precondition.
     let is_own = process == 0 || process == unsafe { libc::getpid() };
     if !is_guest() || !is_own || !(0..64).contains(&signal) {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn kill(libc::pid_t, c_int) -> c_int)(process, signal) };
+        return forward!(fn kill(process: libc::pid_t, signal: c_int) -> c_int);
     }
     let code = shadow_stack::users(code);
     host(|| {
@@ -134,8 +137,7 @@ extern "C" fn on_kill(process: libc::pid_t, signal: c_int, code: usize) -> c_int
 
 extern "C" fn on_raise(signal: c_int, code: usize) -> c_int {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn raise(c_int) -> c_int)(signal) };
+        return forward!(fn raise(signal: c_int) -> c_int);
     }
     if !is_signal(signal) {
         return result(libc::EINVAL);
@@ -164,8 +166,7 @@ fn to_thread(name: usize, signal: c_int, value: Option<usize>, code: usize) -> c
 
 extern "C" fn on_thread(name: usize, signal: c_int, code: usize) -> c_int {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn pthread_kill(usize, c_int) -> c_int)(name, signal) };
+        return forward!(fn pthread_kill(name: usize, signal: c_int) -> c_int);
     }
     let code = shadow_stack::users(code);
     host(|| {
@@ -176,9 +177,7 @@ extern "C" fn on_thread(name: usize, signal: c_int, code: usize) -> c_int {
 
 extern "C" fn on_thread_queue(name: usize, signal: c_int, value: usize, code: usize) -> c_int {
     if !is_guest() {
-        let queue = real!(fn pthread_sigqueue(usize, c_int, usize) -> c_int);
-        // SAFETY: what the caller wanted.
-        return unsafe { queue(name, signal, value) };
+        return forward!(fn pthread_sigqueue(name: usize, signal: c_int, value: usize) -> c_int);
     }
     let code = shadow_stack::users(code);
     host(|| to_thread(name, signal, Some(value), code))
@@ -191,9 +190,7 @@ extern "C" fn on_tgkill(
     code: usize,
 ) -> c_int {
     if !is_guest() {
-        let kill = real!(fn tgkill(libc::pid_t, libc::pid_t, c_int) -> c_int);
-        // SAFETY: what the caller wanted.
-        return unsafe { kill(process, thread, signal) };
+        return forward!(fn tgkill(process: libc::pid_t, thread: libc::pid_t, signal: c_int) -> c_int);
     }
     let code = shadow_stack::users(code);
     result(host(|| match guests::by_number(thread) {
@@ -208,12 +205,10 @@ extern "C" fn on_tgkill(
 }
 
 extern "C" fn on_queue(process: libc::pid_t, signal: c_int, value: usize, code: usize) -> c_int {
-    // SAFETY: asks the kernel.
+    // SAFETY: `getpid` has no precondition.
     let is_own = process == unsafe { libc::getpid() };
     if !is_guest() || !is_own || !is_signal(signal) {
-        let queue = real!(fn sigqueue(libc::pid_t, c_int, usize) -> c_int);
-        // SAFETY: what the caller wanted.
-        return unsafe { queue(process, signal, value) };
+        return forward!(fn sigqueue(process: libc::pid_t, signal: c_int, value: usize) -> c_int);
     }
     let code = shadow_stack::users(code);
     host(|| {
@@ -224,9 +219,8 @@ extern "C" fn on_queue(process: libc::pid_t, signal: c_int, value: usize, code: 
 }
 
 /// Changes the mask of the running thread; returns an error, or 0.
-fn change_mask(how: c_int, new: Set, old: *mut u64, code: usize) -> c_int {
-    // SAFETY: the program has a set there, or nothing.
-    let new = unsafe { new.as_ref() }.map(|&set| bits(set));
+fn change_mask(how: c_int, new: Set, old: Set, code: usize) -> c_int {
+    let new = new.get().map(bits);
     if new.is_some() {
         synchronize(code);
     }
@@ -236,10 +230,7 @@ fn change_mask(how: c_int, new: Set, old: *mut u64, code: usize) -> c_int {
         (Some(new), libc::SIG_UNBLOCK) => masked & !new,
         (Some(new), _) => masked & CANCEL | new,
     });
-    if !old.is_null() {
-        // SAFETY: the program has room there.
-        unsafe { old.write(set_of(before)) };
-    }
+    old.set(set_of(before));
     if new.is_some() {
         take_pending(code);
     }
@@ -262,10 +253,9 @@ pub(super) fn take_pending(code: usize) -> bool {
     signals::deliver(code) || has_any
 }
 
-extern "C" fn on_mask(how: c_int, new: Set, old: *mut u64, code: usize) -> c_int {
+extern "C" fn on_mask(how: c_int, new: Set, old: Set, code: usize) -> c_int {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn pthread_sigmask(c_int, Set, *mut u64) -> c_int)(how, new, old) };
+        return forward!(fn pthread_sigmask(how: c_int, new: Set, old: Set) -> c_int);
     }
     if !new.is_null() && !(0..=2).contains(&how) {
         return libc::EINVAL;
@@ -274,57 +264,46 @@ extern "C" fn on_mask(how: c_int, new: Set, old: *mut u64, code: usize) -> c_int
     host(|| change_mask(how, new, old, code))
 }
 
-extern "C" fn on_process_mask(how: c_int, new: Set, old: *mut u64, code: usize) -> c_int {
+extern "C" fn on_process_mask(how: c_int, new: Set, old: Set, code: usize) -> c_int {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn sigprocmask(c_int, Set, *mut u64) -> c_int)(how, new, old) };
+        return forward!(fn sigprocmask(how: c_int, new: Set, old: Set) -> c_int);
     }
     result(on_mask(how, new, old, code))
 }
 
-extern "C" fn on_pending(to: *mut u64, code: usize) -> c_int {
+extern "C" fn on_pending(to: Set, code: usize) -> c_int {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn sigpending(*mut u64) -> c_int)(to) };
+        return forward!(fn sigpending(to: Set) -> c_int);
     }
     let code = shadow_stack::users(code);
     let pending = host(|| requests::look(code) | SIGNALS.get().pending);
-    // SAFETY: the program has room there.
-    unsafe { to.write(set_of(pending)) };
+    to.write(set_of(pending));
     0
 }
 
 /// Handlers run on the thread's own stack, which is large enough, whatever it has asked for.
-extern "C" fn on_stack(new: *const libc::stack_t, old: *mut libc::stack_t, _code: usize) -> c_int {
-    type Stack = libc::stack_t;
+extern "C" fn on_stack(new: Stack, old: Stack, _code: usize) -> c_int {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn sigaltstack(*const Stack, *mut Stack) -> c_int)(new, old) };
+        return forward!(fn sigaltstack(new: Stack, old: Stack) -> c_int);
     }
-    // SAFETY: the program has a description there, or nothing.
-    let new = unsafe { new.as_ref() }.copied();
+    let new = new.get();
     let before = host(|| {
         guests::with_running(|guest| match new {
             Some(new) => guest.signal_stack.replace(new),
             None => guest.signal_stack,
         })
     });
-    if !old.is_null() {
-        let none = Stack {
-            ss_sp: std::ptr::null_mut(),
-            ss_flags: libc::SS_DISABLE,
-            ss_size: 0,
-        };
-        // SAFETY: the program has room there.
-        unsafe { old.write(before.unwrap_or(none)) };
-    }
+    old.set(before.unwrap_or(libc::stack_t {
+        ss_sp: std::ptr::null_mut(),
+        ss_flags: libc::SS_DISABLE,
+        ss_size: 0,
+    }));
     0
 }
 
 extern "C" fn on_alarm(seconds: c_uint, code: usize) -> c_uint {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn alarm(c_uint) -> c_uint)(seconds) };
+        return forward!(fn alarm(seconds: c_uint) -> c_uint);
     }
     let code = shadow_stack::users(code);
     let time = Duration::from_secs(seconds.into());
@@ -333,38 +312,72 @@ extern "C" fn on_alarm(seconds: c_uint, code: usize) -> c_uint {
 
 extern "C" fn on_short_alarm(time: c_uint, interval: c_uint, code: usize) -> c_uint {
     if !is_guest() {
-        // SAFETY: what the caller wanted.
-        return unsafe { real!(fn ualarm(c_uint, c_uint) -> c_uint)(time, interval) };
+        return forward!(fn ualarm(time: c_uint, interval: c_uint) -> c_uint);
     }
     let code = shadow_stack::users(code);
     let time = Duration::from_micros(time.into());
     host(|| alarms::set(time, code)).as_micros() as c_uint
 }
 
-extern "C" fn on_timer(which: c_int, new: *const c_void, old: *mut c_void, code: usize) -> c_int {
+extern "C" fn on_timer(which: c_int, new: Timer, old: Timer, code: usize) -> c_int {
     if !is_guest() || which != libc::ITIMER_REAL {
-        let set = real!(fn setitimer(c_int, *const c_void, *mut c_void) -> c_int);
-        // SAFETY: what the caller wanted.
-        return unsafe { set(which, new, old) };
+        return forward!(fn setitimer(which: c_int, new: Timer, old: Timer) -> c_int);
     }
     let code = shadow_stack::users(code);
-    // SAFETY: the program has a timer there: how often, and how long until the first time. Nothing stops it.
-    let new = unsafe { new.cast::<[libc::timeval; 2]>().as_ref() };
-    let time = new.map_or(Duration::ZERO, |[_, first]| {
+    let time = new.get().map_or(Duration::ZERO, |[_, first]| {
         Duration::from_secs(first.tv_sec.max(0) as u64)
             + Duration::from_micros(first.tv_usec.max(0) as u64)
     });
     let left = host(|| alarms::set(time, code));
-    if !old.is_null() {
-        let value = |time: Duration| libc::timeval {
-            tv_sec: time.as_secs() as i64,
-            tv_usec: time.subsec_micros().into(),
-        };
-        // SAFETY: the program has room there.
-        unsafe {
-            old.cast::<[libc::timeval; 2]>()
-                .write([value(Duration::ZERO), value(left)])
-        };
-    }
+    let value = |time: Duration| libc::timeval {
+        tv_sec: time.as_secs() as i64,
+        tv_usec: time.subsec_micros().into(),
+    };
+    old.set([value(Duration::ZERO), value(left)]);
     0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first_word(set: &libc::sigset_t) -> u64 {
+        // SAFETY: a set of signals is an array of words.
+        unsafe { (&raw const *set).cast::<u64>().read() }
+    }
+
+    /// The C library's own sets say which bit is which signal.
+    #[test]
+    fn sets_are_those_of_the_c_library() {
+        for signal in (1..32).chain(34..64) {
+            let mut set = std::mem::MaybeUninit::uninit();
+            // SAFETY: the set is initialised before a signal is added to it.
+            let set = unsafe {
+                libc::sigemptyset(set.as_mut_ptr());
+                assert_eq!(libc::sigaddset(set.as_mut_ptr(), signal), 0, "{signal}");
+                set.assume_init()
+            };
+            assert_eq!(bits(first_word(&set)), bit(signal), "{signal}");
+            assert_eq!(set_of(bit(signal)), first_word(&set), "{signal}");
+        }
+    }
+
+    #[test]
+    fn cancellation_is_in_no_set_of_the_program() {
+        assert_eq!(set_of(CANCEL), 0);
+        assert_eq!(bits(u64::MAX) & CANCEL, 0);
+    }
+
+    #[test]
+    fn actions_are_read_back() {
+        let given = Action {
+            handler: 0x1234,
+            flags: libc::SA_RESTART | libc::SA_NODEFER,
+            mask: bit(libc::SIGUSR1) | bit(libc::SIGTERM),
+        };
+        let found = action(&in_c(given));
+        assert_eq!(found.handler, given.handler);
+        assert_eq!(found.flags, given.flags);
+        assert_eq!(found.mask, given.mask);
+    }
 }

@@ -82,7 +82,7 @@ pub(crate) fn install() {
     // The kernel is not to send this one: the write fails with `EPIPE`, and then the signal is raised here.
     IS_IGNORED.call_once(|| {
         let signal = real!(fn signal(c_int, usize) -> usize);
-        // SAFETY: ignores a signal.
+        // SAFETY: `SIG_IGN` is an action for this signal.
         unsafe { signal(libc::SIGPIPE, libc::SIG_IGN) };
     });
 }
@@ -189,7 +189,8 @@ struct Given {
 extern "C" fn call(given: &mut Given) -> usize {
     type Simple = extern "C" fn(c_int);
     type Other = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-    // SAFETY: what the program has for this signal.
+    // SAFETY: the number is a handler of the program, whose type its flag `SA_SIGINFO` determines; the
+    // arguments outlive the call.
     unsafe {
         if given.wants_more {
             let handler: Other = std::mem::transmute(given.handler);
@@ -208,7 +209,8 @@ fn information(signal: c_int) -> libc::siginfo_t {
     const SENDER: usize = 16;
     const VALUE: usize = 24;
     let value = SIGNALS.get().values[signal as usize];
-    // SAFETY: all-zero is a valid value, and the fields are inside.
+    // SAFETY: `siginfo_t` is a struct of numbers, in which all-zero is valid, and the offsets of the fields
+    // are inside of it.
     unsafe {
         let mut information: libc::siginfo_t = std::mem::zeroed();
         information.si_signo = signal;
@@ -298,7 +300,8 @@ pub(crate) fn hand_over() {
     let set = real!(fn sigaction(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int);
     for (signal, action) in SIGNALS.get().actions.iter().enumerate().skip(1) {
         let new = api::in_c(*action);
-        // SAFETY: the program's own handlers.
+        // SAFETY: the kernel reads one action, which outlives the call, with a handler that the program has
+        // set.
         unsafe { set(signal as c_int, &new, std::ptr::null_mut()) };
     }
 }

@@ -4,12 +4,13 @@ use std::ffi::{c_int, c_void};
 
 use super::api::bits;
 use super::{SIGNALS, bit, deliver, information, synchronize};
+use crate::abi::guest_ptr::GuestPtr;
 use crate::execution::running;
 use crate::threads::interpose::system_calls;
 use crate::threads::requests::{self, CANCEL, Interrupt};
 use crate::threads::{interrupts, queues};
 
-type Set = *const u64;
+type Set = GuestPtr<u64>;
 
 const WISH: &str = "a signal";
 
@@ -69,13 +70,14 @@ fn take(set: u64, waits: bool, code: usize) -> Option<c_int> {
 }
 
 /// The same for functions that also return the information.
-fn take_with(set: Set, to: *mut libc::siginfo_t, waits: bool, code: usize) -> Result<isize, c_int> {
-    // SAFETY: the program has a set there.
-    let signal = take(bits(unsafe { set.read() }), waits, code).ok_or(libc::EAGAIN)?;
-    if !to.is_null() {
-        // SAFETY: the program has room there.
-        unsafe { to.write(information(signal)) };
-    }
+fn take_with(
+    set: Set,
+    to: GuestPtr<libc::siginfo_t>,
+    waits: bool,
+    code: usize,
+) -> Result<isize, c_int> {
+    let signal = take(bits(set.read()), waits, code).ok_or(libc::EAGAIN)?;
+    to.set(information(signal));
     Ok(signal as isize)
 }
 
@@ -85,8 +87,7 @@ system_calls! {
     }
 
     fn sigsuspend(mask: Set) -> c_int as on_suspend("rsi") code {
-        // SAFETY: the program has a set there.
-        let mask = bits(unsafe { mask.read() });
+        let mask = bits(mask.read());
         synchronize(code);
         let before = requests::mask(|masked| masked & CANCEL | mask);
         let result = match super::api::take_pending(code) {
@@ -97,20 +98,18 @@ system_calls! {
         result
     }
 
-    fn sigwait(set: Set, to: *mut c_int) -> c_int as on_wait("rdx") code {
-        // SAFETY: the program has a set there.
-        if let Some(signal) = take(bits(unsafe { set.read() }), true, code) {
-            // SAFETY: the program has room there.
-            unsafe { to.write(signal) };
+    fn sigwait(set: Set, to: GuestPtr<c_int>) -> c_int as on_wait("rdx") code {
+        if let Some(signal) = take(bits(set.read()), true, code) {
+            to.write(signal);
         }
         Ok(0)
     }
 
-    fn sigwaitinfo(set: Set, to: *mut libc::siginfo_t) -> c_int as on_wait_more("rdx") code {
+    fn sigwaitinfo(set: Set, to: GuestPtr<libc::siginfo_t>) -> c_int as on_wait_more("rdx") code {
         take_with(set, to, true, code)
     }
 
-    fn sigtimedwait(set: Set, to: *mut libc::siginfo_t, time: *const c_void) -> c_int
+    fn sigtimedwait(set: Set, to: GuestPtr<libc::siginfo_t>, time: *const c_void) -> c_int
         as on_wait_long("rcx") code {
         let limit = time.cast::<libc::timespec>();
         let result = take_with(set, to, limit.is_null(), code);

@@ -26,7 +26,7 @@ pub fn fence(ordering: Ordering) {
     }
 }
 
-/// What all atomics share.
+/// The common part of all atomics.
 struct Shared {
     identity: Identity,
     made: Made,
@@ -162,7 +162,7 @@ macro_rules! atomic {
                 from(word)
             }
 
-            /// What an execution starts with.
+            /// State at the beginning of an execution.
             #[inline]
             fn initial(&self) -> u64 {
                 let Shared { identity, made } = &self.shared;
@@ -183,13 +183,13 @@ macro_rules! atomic {
                 }
             }
 
-            /// The value, when nobody else can access it.
+            /// The value, when no other thread can access it.
             pub fn get_mut(&mut self) -> &mut $value {
                 self.settle();
                 self.plain.get_mut()
             }
 
-            /// The value, when nobody else can access it.
+            /// The value, when no other thread can access it.
             pub fn into_inner(mut self) -> $value {
                 *self.get_mut()
             }
@@ -231,7 +231,7 @@ macro_rules! atomic {
                 }
             }
 
-            /// Writes the value and gives back the one before.
+            /// Writes the value and returns the previous one.
             #[track_caller]
             #[inline(always)]
             pub fn swap(&self, value: $value, ordering: Ordering) -> $value {
@@ -246,7 +246,7 @@ macro_rules! atomic {
                 }
             }
 
-            /// Writes `new` if the value is `expected`; gives back the value before, as an error
+            /// Writes `new` if the value is `expected`; returns the previous value, as an error
             /// if nothing was written.
             #[track_caller]
             #[inline(always)]
@@ -449,21 +449,21 @@ macro_rules! atomic_int {
 
         impl $name {
             fetch! { $value => $value:
-                /// Adds, wrapping around; gives back the value before.
+                /// Adds, wrapping around; returns the previous value.
                 fetch_add => |value| UpdateKind::Add(Self::to_word(value));
-                /// Subtracts, wrapping around; gives back the value before.
+                /// Subtracts, wrapping around; returns the previous value.
                 fetch_sub => |value| UpdateKind::Sub(Self::to_word(value));
-                /// Bitwise and; gives back the value before.
+                /// Bitwise and; returns the previous value.
                 fetch_and => |value| UpdateKind::And(Self::to_word(value));
-                /// Bitwise not-and; gives back the value before.
+                /// Bitwise not-and; returns the previous value.
                 fetch_nand => |value| UpdateKind::Nand(Self::to_word(value));
-                /// Bitwise or; gives back the value before.
+                /// Bitwise or; returns the previous value.
                 fetch_or => |value| UpdateKind::Or(Self::to_word(value));
-                /// Bitwise exclusive or; gives back the value before.
+                /// Bitwise exclusive or; returns the previous value.
                 fetch_xor => |value| UpdateKind::Xor(Self::to_word(value));
-                /// The greater of the two; gives back the value before.
+                /// The greater of the two; returns the previous value.
                 fetch_max => $max;
-                /// The lesser of the two; gives back the value before.
+                /// The lesser of the two; returns the previous value.
                 fetch_min => $min;
             }
         }
@@ -488,17 +488,17 @@ atomic!(AtomicBool, bool, 1, u64::from, |word| word != 0);
 
 impl AtomicBool {
     fetch! { bool => bool:
-        /// Logical and; gives back the value before.
+        /// Logical and; returns the previous value.
         fetch_and => |value| UpdateKind::And(value.into());
-        /// Logical not-and; gives back the value before.
+        /// Logical not-and; returns the previous value.
         fetch_nand => |value| UpdateKind::Nand(value.into());
-        /// Logical or; gives back the value before.
+        /// Logical or; returns the previous value.
         fetch_or => |value| UpdateKind::Or(value.into());
-        /// Logical exclusive or; gives back the value before.
+        /// Logical exclusive or; returns the previous value.
         fetch_xor => |value| UpdateKind::Xor(value.into());
     }
 
-    /// Negates the value and gives back the one before.
+    /// Negates the value and returns the previous one.
     #[track_caller]
     pub fn fetch_not(&self, ordering: Ordering) -> bool {
         self.fetch_xor(true, ordering)
@@ -516,25 +516,25 @@ atomic!(
 
 impl<T> AtomicPtr<T> {
     fetch! { usize => *mut T:
-        /// Moves the pointer forward by so many bytes; gives back the one before.
+        /// Moves the pointer forward by a number of bytes; returns the previous pointer.
         fetch_byte_add => |value| UpdateKind::Add(value as u64);
-        /// Moves the pointer back by so many bytes; gives back the one before.
+        /// Moves the pointer back by a number of bytes; returns the previous pointer.
         fetch_byte_sub => |value| UpdateKind::Sub(value as u64);
-        /// Bitwise or of the address; gives back the pointer before.
+        /// Bitwise or of the address; returns the previous pointer.
         fetch_or => |value| UpdateKind::Or(value as u64);
-        /// Bitwise and of the address; gives back the pointer before.
+        /// Bitwise and of the address; returns the previous pointer.
         fetch_and => |value| UpdateKind::And(value as u64);
-        /// Bitwise exclusive or of the address; gives back the pointer before.
+        /// Bitwise exclusive or of the address; returns the previous pointer.
         fetch_xor => |value| UpdateKind::Xor(value as u64);
     }
 
-    /// Moves the pointer forward by so many values; gives back the one before.
+    /// Moves the pointer forward by a number of values; returns the previous pointer.
     #[track_caller]
     pub fn fetch_ptr_add(&self, value: usize, ordering: Ordering) -> *mut T {
         self.fetch_byte_add(value.wrapping_mul(size_of::<T>()), ordering)
     }
 
-    /// Moves the pointer back by so many values; gives back the one before.
+    /// Moves the pointer back by a number of values; returns the previous pointer.
     #[track_caller]
     pub fn fetch_ptr_sub(&self, value: usize, ordering: Ordering) -> *mut T {
         self.fetch_byte_sub(value.wrapping_mul(size_of::<T>()), ordering)

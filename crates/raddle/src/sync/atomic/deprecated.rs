@@ -1,4 +1,4 @@
-//! What std keeps for old programs.
+//! Deprecated names of std.
 
 #![allow(
     clippy::declare_interior_mutable_const,

@@ -6,11 +6,12 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use raddle_engine::object::{self, Object, channel::Answer, channel::Call};
-use raddle_engine::{Operation, World};
 
+use super::receiver::{received, without_wait};
 use super::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use crate::labelled::Thing;
 use crate::mailbox::{Messages, used_outside};
+use raddle_check::protocol::{self, channel};
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made, current};
 
@@ -50,21 +51,16 @@ impl<T> Channel<T> {
         current().filter(|context| context.stamp() == self.stamp)
     }
 
-    /// What it is at first.
+    /// Initial state.
     fn state(&self) -> Object {
         Object::Channel(object::channel::Channel::new(self.bound))
     }
 
     fn call(&self, call: Call, place: Place) -> Answer {
         let context = self.context().unwrap_or_else(|| used_outside(self.made));
-        let operation = |world: &mut World| Operation::Call {
-            object: context.object(world, &self.identity, self.made, || self.state()),
-            call: object::Call::Channel(call),
-        };
-        Answer::of(match call {
-            Call::TrySend | Call::TryReceive => context.observe(place, operation),
-            _ => context.perform(place, operation),
-        })
+        Answer::of(protocol::call(context, place, call, |world| {
+            context.object(world, &self.identity, self.made, || self.state())
+        }))
     }
 }
 
@@ -76,19 +72,17 @@ pub(super) struct Sender<T> {
 impl<T> Sender<T> {
     pub(super) fn send(&self, message: T, place: Place) -> Result<(), SendError<T>> {
         let messages = &self.channel.messages;
-        match self.channel.call(Call::Send, place) {
-            // Nobody else has run since the message was sent.
-            Answer::Message(number) => messages.put(number, message),
-            Answer::Offered(number) => {
-                messages.put(number, message);
-                let delivered = self.channel.call(Call::Delivered(number), place);
-                if delivered == Answer::Disconnected {
-                    return Err(SendError(messages.take(number)));
-                }
-            }
-            Answer::Nobody | Answer::Disconnected => return Err(SendError(message)),
+        let sent = self.channel.call(Call::Send, place);
+        let (Answer::Message(number) | Answer::Offered(number)) = sent else {
+            return Err(SendError(message));
+        };
+        // No other thread has run since the operation.
+        messages.put(number, message);
+        let delivered = channel::deliver(sent).map(|call| self.channel.call(call, place));
+        match delivered {
+            Some(Answer::Disconnected) => Err(SendError(messages.take(number))),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     pub(super) fn try_send(&self, message: T, place: Place) -> Result<(), TrySendError<T>> {
@@ -98,7 +92,7 @@ impl<T> Sender<T> {
                 Ok(())
             }
             Answer::Disconnected => Err(TrySendError::Disconnected(message)),
-            Answer::Nobody | Answer::Offered(_) => Err(TrySendError::Full(message)),
+            Answer::NotReady | Answer::Offered(_) => Err(TrySendError::Full(message)),
         }
     }
 
@@ -127,60 +121,47 @@ pub(super) struct Receiver<T> {
 
 impl<T> Receiver<T> {
     pub(super) fn receive(&self, place: Place) -> Result<T, RecvError> {
-        self.ask(|channel| match channel.call(Call::Receive, place) {
-            Answer::Nobody => channel.call(Call::Accept { timeout: false }, place),
-            answer => answer,
-        })
-        .map_err(|_| RecvError)
+        self.wait(place, false).map_err(|_| RecvError)
     }
 
     pub(super) fn try_receive(&self, place: Place) -> Result<T, TryRecvError> {
-        self.ask(|channel| channel.call(Call::TryReceive, place))
+        self.receive_by(|channel| channel.call(Call::TryReceive, place))
     }
 
-    /// What can be given a name.
+    pub(super) fn receive_timeout(&self, place: Place) -> Result<T, RecvTimeoutError> {
+        let timeout = self.channel.context().is_some_and(Context::may_time_out);
+        self.wait(place, timeout).map_err(without_wait)
+    }
+
+    /// The object that a label names.
     pub(super) fn thing(&self) -> Thing<'_> {
         let channel = &*self.channel;
         let thing = |_| Thing::object(&channel.identity, channel.made, channel.state());
         channel.context().map_or_else(Thing::elsewhere, thing)
     }
 
-    pub(super) fn receive_timeout(&self, place: Place) -> Result<T, RecvTimeoutError> {
-        let timeout = self.channel.context().is_some_and(Context::may_time_out);
-        let first = if timeout && self.channel.bound > 0 {
-            Call::TryReceive
-        } else {
-            Call::Receive
-        };
-        let answer = |channel: &Channel<T>| match channel.call(first, place) {
-            Answer::Nobody if channel.bound == 0 => channel.call(Call::Accept { timeout }, place),
-            answer => answer,
-        };
-        self.ask(answer).map_err(|error| match error {
-            TryRecvError::Empty => RecvTimeoutError::Timeout,
-            TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
+    /// Receives a message, waiting for one; the time of the wait may run out.
+    fn wait(&self, place: Place, timeout: bool) -> Result<T, TryRecvError> {
+        self.receive_by(|channel| {
+            let first = channel.call(channel::receive_bounded(channel.bound, timeout), place);
+            let second = channel::accept(first, channel.bound, timeout);
+            second.map_or(first, |call| channel.call(call, place))
         })
     }
 
-    /// Asks the channel, unless it is known what it will say.
-    fn ask(&self, ask: impl FnOnce(&Channel<T>) -> Answer) -> Result<T, TryRecvError> {
+    /// Receives, unless the channel is known to be disconnected.
+    fn receive_by(&self, receive: impl FnOnce(&Channel<T>) -> Answer) -> Result<T, TryRecvError> {
         if self.disconnected.get() {
             return Err(TryRecvError::Disconnected);
         }
-        match ask(&self.channel) {
-            Answer::Message(number) => Ok(self.channel.messages.take(number)),
-            Answer::Nobody | Answer::Offered(_) => Err(TryRecvError::Empty),
-            Answer::Disconnected => {
-                self.disconnected.set(true);
-                Err(TryRecvError::Disconnected)
-            }
-        }
+        let polled = channel::answered(receive(&self.channel));
+        received(polled, &self.channel.messages, &self.disconnected)
     }
 }
 
 impl<T> Drop for Receiver<T> {
-    /// As in std, what is in the buffer is dropped by the thread that drops the receiver. Without a
-    /// buffer, what is offered stays with the senders.
+    /// As in std, messages in the buffer are dropped by the thread that drops the receiver. Without a
+    /// buffer, offered messages stay with the senders.
     fn drop(&mut self) {
         if self.channel.context().is_some() {
             self.channel.call(Call::Leave, self.channel.made.place);

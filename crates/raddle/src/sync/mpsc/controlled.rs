@@ -56,7 +56,7 @@ pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
     (SyncSender { made, end }, Receiver::new(made, receiver))
 }
 
-/// What an end is where it was made.
+/// An end, by where it was made.
 enum End<O, I> {
     Outside(O),
     Inside(I),

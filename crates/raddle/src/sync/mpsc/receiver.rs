@@ -1,5 +1,6 @@
 //! The end to receive from, std's or inside a check, and its iterators.
 
+use std::cell::Cell;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::mpsc as std_mpsc;
@@ -7,7 +8,8 @@ use std::time::Duration;
 
 use super::{RecvError, RecvTimeoutError, TryRecvError, bounded, unbounded};
 use crate::labelled::{Labelled, Thing};
-use crate::mailbox::check_outside;
+use crate::mailbox::{Messages, check_outside};
+use raddle_check::protocol::channel::Polled;
 use raddle_check::runtime::{Made, current};
 
 /// The end to receive from, as [`std::sync::mpsc::Receiver`].
@@ -16,7 +18,7 @@ pub struct Receiver<T> {
     end: End<T>,
 }
 
-/// What the end is where it was made.
+/// The end, by where it was made.
 pub(super) enum End<T> {
     Outside(std_mpsc::Receiver<T>),
     Unbounded(unbounded::Receiver<T>),
@@ -57,7 +59,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Takes the next message, waiting so long at most; an error if there is none by then, or if all
+    /// Takes the next message, waiting for `timeout` at most; an error if there is none by then, or if all
     /// senders are gone.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
@@ -84,6 +86,30 @@ impl<T> Receiver<T> {
     /// The messages that are there, one by one.
     pub fn try_iter(&self) -> TryIter<'_, T> {
         TryIter { rx: self }
+    }
+}
+
+/// The message of a receive, or why there is none; remembers that the channel is disconnected.
+pub(super) fn received<T>(
+    polled: Polled,
+    messages: &Messages<T>,
+    disconnected: &Cell<bool>,
+) -> Result<T, TryRecvError> {
+    match polled {
+        Polled::Message(number) => Ok(messages.take(number)),
+        Polled::Empty => Err(TryRecvError::Empty),
+        Polled::Disconnected => {
+            disconnected.set(true);
+            Err(TryRecvError::Disconnected)
+        }
+    }
+}
+
+/// The error of a receive whose time has run out, if that of one without a wait would be this.
+pub(super) fn without_wait(error: TryRecvError) -> RecvTimeoutError {
+    match error {
+        TryRecvError::Empty => RecvTimeoutError::Timeout,
+        TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
     }
 }
 

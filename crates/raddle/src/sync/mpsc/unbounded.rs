@@ -1,20 +1,21 @@
 //! Channels whose senders never wait, inside a check: an ordered port of the engine.
 //!
-//! Each end has a location that becomes 1 when the end goes away, for those who only look: a sender
-//! looks for the receiver, and a receiver that does not want to wait looks for the senders.
+//! Each end has a location that becomes 1 when the end is dropped. A send loads that of the receiver;
+//! a receive that does not wait loads those of the senders.
 
 use std::cell::Cell;
 use std::mem::needs_drop;
 use std::panic::Location;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use raddle_engine::object::port::Port;
-use raddle_engine::{LocationId, Operation, Received, ThreadPath, World};
+use raddle_engine::{LocationId, Operation, ThreadPath, World};
 
+use super::receiver::{received, without_wait};
 use super::{RecvError, RecvTimeoutError, SendError, TryRecvError};
 use crate::labelled::Thing;
 use crate::mailbox::Mailbox;
+use raddle_check::protocol::channel::{self, Polled};
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made};
 
@@ -45,7 +46,7 @@ struct Channel<T> {
     first: Arc<Handle>,
 }
 
-/// Whether an end of a channel is still there, as others can see it.
+/// The location of an end of a channel, which is set when the end is dropped.
 struct Presence {
     identity: Identity,
     made: Made,
@@ -64,11 +65,7 @@ impl Presence {
     }
 
     fn is_gone(&self, context: &Context, place: Place) -> bool {
-        let reply = context.perform(place, |world| Operation::Load {
-            location: self.location(context, world),
-            ordering: Ordering::SeqCst,
-        });
-        reply.to_value() != 0
+        channel::load(context, place, |world| self.location(context, world)) != 0
     }
 }
 
@@ -103,9 +100,9 @@ impl Handle {
 }
 
 impl<T> Channel<T> {
-    /// Whether no sender is left. Looks at them one by one, those that were cloned after the one they
-    /// were cloned from: once that is gone, there will be no more of them. So the same senders are
-    /// looked at whatever the schedule.
+    /// True when no sender is left. Loads the location of each in turn, that of a clone after that of
+    /// its origin: a sender that is gone has no further clones. So the same locations are loaded
+    /// whatever the schedule.
     fn has_no_sender(&self, context: &Context, place: Place) -> bool {
         let mut left = vec![Arc::clone(&self.first)];
         while let Some(handle) = left.pop() {
@@ -129,11 +126,16 @@ impl<T> Sender<T> {
             mailbox, receiver, ..
         } = &*self.channel;
         let context = mailbox.context();
-        if receiver.is_gone(context, place) {
-            return Err(SendError(message));
+        let receiver = |world: &mut World| receiver.location(context, world);
+        let port = |world: &mut World| mailbox.object(context, world);
+        match channel::send(context, place, receiver, port) {
+            Some(number) => {
+                // No other thread has run since the operation.
+                mailbox.messages().put(number, message);
+                Ok(())
+            }
+            None => Err(SendError(message)),
         }
-        mailbox.send(context, place, message);
-        Ok(())
     }
 
     pub(super) fn clone(&self, place: Place) -> Self {
@@ -174,61 +176,48 @@ pub(super) struct Receiver<T> {
 impl<T> Receiver<T> {
     pub(super) fn receive(&self, place: Place) -> Result<T, RecvError> {
         let mailbox = &self.channel.mailbox;
-        let context = mailbox.context();
-        if self.disconnected.get() {
-            return Err(RecvError);
-        }
-        match mailbox.receive(context, place, true) {
-            Received::Message { number, .. } => Ok(mailbox.messages().take(number)),
-            Received::Empty | Received::Closed => {
-                self.disconnected.set(true);
-                Err(RecvError)
-            }
-        }
+        self.receive_by(|context| mailbox.receive(context, place))
+            .map_err(|_| RecvError)
     }
 
     pub(super) fn try_receive(&self, place: Place) -> Result<T, TryRecvError> {
+        let channel = &*self.channel;
+        self.receive_by(|context| {
+            let port = |world: &mut World| channel.mailbox.object(context, world);
+            // Allocates.
+            let has_no_sender = || context.apart(|| channel.has_no_sender(context, place));
+            channel::try_receive(context, place, port, has_no_sender)
+        })
+    }
+
+    pub(super) fn receive_timeout(&self, place: Place) -> Result<T, RecvTimeoutError> {
+        let channel = &*self.channel;
+        let received = self.receive_by(|context| {
+            let port = |world: &mut World| channel.mailbox.object(context, world);
+            let has_no_sender = || context.apart(|| channel.has_no_sender(context, place));
+            channel::receive_timeout(context, place, port, has_no_sender)
+        });
+        received.map_err(without_wait)
+    }
+
+    /// The object that a label names.
+    pub(super) fn thing(&self) -> Thing<'_> {
+        self.channel.mailbox.thing()
+    }
+
+    /// Receives, unless the channel is known to be disconnected.
+    fn receive_by(&self, receive: impl FnOnce(&Context) -> Polled) -> Result<T, TryRecvError> {
         let mailbox = &self.channel.mailbox;
         let context = mailbox.context();
         if self.disconnected.get() {
             return Err(TryRecvError::Disconnected);
         }
-        let poll = || match mailbox.receive(context, place, false) {
-            Received::Message { number, .. } => Some(mailbox.messages().take(number)),
-            Received::Empty | Received::Closed => None,
-        };
-        if let Some(message) = poll() {
-            return Ok(message);
-        }
-        // Allocates.
-        if !context.apart(|| self.channel.has_no_sender(context, place)) {
-            return Err(TryRecvError::Empty);
-        }
-        // The last of them may have sent something before it went.
-        poll().ok_or_else(|| {
-            self.disconnected.set(true);
-            TryRecvError::Disconnected
-        })
-    }
-
-    /// What can be given a name.
-    pub(super) fn thing(&self) -> Thing<'_> {
-        self.channel.mailbox.thing()
-    }
-
-    pub(super) fn receive_timeout(&self, place: Place) -> Result<T, RecvTimeoutError> {
-        if !self.channel.mailbox.context().may_time_out() {
-            return Ok(self.receive(place)?);
-        }
-        self.try_receive(place).map_err(|error| match error {
-            TryRecvError::Empty => RecvTimeoutError::Timeout,
-            TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
-        })
+        received(receive(context), mailbox.messages(), &self.disconnected)
     }
 }
 
 impl<T> Drop for Receiver<T> {
-    /// As in std, what has not been received is dropped by the thread that drops the receiver. If
+    /// As in std, messages that are left are dropped by the thread that drops the receiver. If
     /// that can be noticed, taking the messages is part of the execution; a message that comes later
     /// is dropped by its sender.
     fn drop(&mut self) {
@@ -237,15 +226,12 @@ impl<T> Drop for Receiver<T> {
         } = &*self.channel;
         if let Some(context) = mailbox.try_context() {
             let place = receiver.made.place;
-            let operation = context.with_world(|world| Operation::Store {
-                location: receiver.location(context, world),
-                ordering: Ordering::SeqCst,
-                value: 1,
-            });
-            context.perform_protected(place, operation);
+            let leave =
+                context.with_world(|world| channel::leave(receiver.location(context, world)));
+            context.perform_protected(place, leave);
             while needs_drop::<T>() && !self.disconnected.get() {
                 let received = mailbox.receive_protected(context, place);
-                let Received::Message { number, .. } = received else {
+                let Polled::Message(number) = received else {
                     break;
                 };
                 drop(mailbox.messages().take(number));

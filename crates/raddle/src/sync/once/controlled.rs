@@ -1,11 +1,12 @@
-//! What `Once` and `OnceLock` have in common inside a check.
+//! The common part of `Once` and `OnceLock` inside a check.
 
 use std::panic::Location;
 
 use raddle_engine::object::{self, Object, once::Call};
-use raddle_engine::{Grant, Operation, Reply, World};
+use raddle_engine::{Grant, Reply};
 
 use crate::labelled::Thing;
+use raddle_check::protocol;
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made, statics};
 
@@ -22,7 +23,7 @@ pub(super) struct Controlled {
 pub(super) struct Caller<'a> {
     pub(super) context: &'a Context,
     pub(super) place: &'static Location<'static>,
-    /// Whether it was done before the execution.
+    /// True when it was done before the execution.
     pub(super) done: bool,
 }
 
@@ -38,7 +39,7 @@ impl Controlled {
         }
     }
 
-    /// Lets the caller do it, unless it is done; `work` is told whether it is poisoned.
+    /// Lets the caller do it, unless it is done; `work` is given whether it is poisoned.
     pub(super) fn run(&self, caller: Caller<'_>, insist: bool, work: impl FnOnce(bool)) {
         let poisoned = match self.call(caller, Call::Begin { insist }).to_grant() {
             Grant::Refused => return,
@@ -65,7 +66,7 @@ impl Controlled {
         assert!(!poisoned || caller.context.has_stopped(), "{POISONED}");
     }
 
-    /// What can be given a name; whether it was done before the execution.
+    /// The object that a label names, given whether it was done before the execution.
     pub(super) fn thing(&self, done: bool) -> Thing<'_> {
         Thing::object(&self.identity, self.made, self.state(done))
     }
@@ -94,22 +95,14 @@ impl Controlled {
             place,
             done,
         } = caller;
-        let operation = |world: &mut World| {
-            let object = context.object(world, &self.identity, self.made, || self.state(done));
-            Operation::Call {
-                object,
-                call: object::Call::Once(call),
-            }
-        };
-        match call {
-            Call::IsCompleted => context.observe(place, operation),
-            _ => context.perform(place, operation),
-        }
+        protocol::call(context, place, call, |world| {
+            context.object(world, &self.identity, self.made, || self.state(done))
+        })
     }
 }
 
 impl Controlled {
-    /// What an execution starts with. No constant expression can have done it.
+    /// State at the beginning of an execution. No constant expression can have done it.
     fn state(&self, done: bool) -> Object {
         Object::Once(match done && !statics::is_static(&self.identity) {
             true => object::once::Once::Done,

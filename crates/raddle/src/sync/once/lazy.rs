@@ -45,7 +45,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         }
     }
 
-    /// The value; makes it first, if nobody has.
+    /// The value; makes it first, if it has not been made.
     ///
     /// # Panics
     ///
@@ -65,7 +65,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         }
     }
 
-    /// The value, when nobody else can access it; makes it first, if nobody has.
+    /// The value, when no other thread can access it; makes it first, if it has not been made.
     ///
     /// # Panics
     ///
@@ -119,12 +119,12 @@ impl<T, F> LazyLock<T, F> {
         this.here().cell.get()
     }
 
-    /// The value, if it has been made, when nobody else can access it.
+    /// The value, if it has been made, when no other thread can access it.
     pub fn get_mut(this: &mut LazyLock<T, F>) -> Option<&mut T> {
         this.cell.get_mut()
     }
 
-    /// What the caller uses: in a check, a copy of its own if this is a static.
+    /// The value that the caller uses: in a check, a copy of its own if this is a static.
     fn here(&self) -> &Self {
         current().map_or(self, |context| context.here(self))
     }

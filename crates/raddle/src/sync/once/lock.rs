@@ -91,7 +91,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// The value; writes the cell first, if nobody has.
+    /// The value; writes the cell first, if it is empty.
     #[track_caller]
     pub fn get_or_init<F>(&self, f: F) -> &T
     where
@@ -103,7 +103,7 @@ impl<T> OnceLock<T> {
         this.write_inside(caller, |_| f())
     }
 
-    /// The value inside a check; writes the cell first, if nobody has. `value` is told whether an
+    /// The value inside a check; writes the cell first, if it is empty. `value` is given whether an
     /// attempt to do so has panicked.
     pub(super) fn write_inside(&self, caller: Caller<'_>, value: impl FnOnce(bool) -> T) -> &T {
         self.controlled.run(caller, true, |poisoned| {
@@ -136,7 +136,7 @@ impl<T> OnceLock<T> {
         present.or(plain)
     }
 
-    /// What the running execution uses, and who calls.
+    /// The cell that the running execution uses, and the caller.
     #[track_caller]
     pub(super) fn inside(&self) -> Option<(&Self, Caller<'_>)> {
         let context = current()?;
@@ -168,8 +168,8 @@ impl<T> OnceLock<T> {
             return self.plain.get();
         };
         let value: *const T = &raw const *values[index].1;
-        // SAFETY: a box stays where it is, and is taken out or dropped only by somebody who has the
-        // cell for himself. Until then nobody writes what is in it.
+        // SAFETY: a box stays where it is, and is taken out or dropped only through an
+        // exclusive reference to the cell. Until then no thread writes what is in it.
         Some(unsafe { &*value })
     }
 }

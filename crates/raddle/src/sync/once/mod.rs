@@ -29,7 +29,7 @@ pub struct Once {
     plain: std::sync::Once,
 }
 
-/// What [`Once::call_once_force`] tells its closure, as [`std::sync::OnceState`].
+/// The argument of the closure of [`Once::call_once_force`], as [`std::sync::OnceState`].
 pub struct OnceState {
     /// A `Cell`, because std's cannot be shared by threads either.
     poisoned: Cell<bool>,
@@ -88,7 +88,7 @@ impl Once {
         }
     }
 
-    /// Whether something has been run to its end.
+    /// True when something has been run to its end.
     #[track_caller]
     pub fn is_completed(&self) -> bool {
         match self.caller() {
@@ -149,7 +149,7 @@ impl OnceState {
         }
     }
 
-    /// Whether the closure of an earlier call panicked.
+    /// True when the closure of an earlier call panicked.
     pub fn is_poisoned(&self) -> bool {
         self.poisoned.get()
     }

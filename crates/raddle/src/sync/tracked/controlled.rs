@@ -26,7 +26,7 @@ pub struct TrackedArc<T: ?Sized> {
     /// Nothing when the value was taken out.
     value: Option<Arc<T>>,
     life: Arc<Life>,
-    /// Where the handle was made: nobody knows where it is dropped.
+    /// Where the handle was made: the place of its drop is not known.
     place: &'static Location<'static>,
 }
 
@@ -63,7 +63,7 @@ impl<T> TrackedArc<T> {
                 place,
             };
             let value = data_fn(&weak);
-            // Nobody has seen this one go.
+            // The drop of this one was not recorded.
             weak.life = None;
             value
         });
@@ -147,7 +147,7 @@ impl<T: ?Sized> TrackedArc<T> {
         this.life.count(Location::caller(), count)
     }
 
-    /// Whether both are handles to the same value.
+    /// True when both are handles to the same value.
     #[must_use]
     pub fn ptr_eq(this: &Self, other: &Self) -> bool {
         Arc::ptr_eq(this.value(), other.value())
@@ -182,7 +182,7 @@ impl<T: Clone> TrackedArc<T> {
             Arc::make_mut(value);
             this.life = Arc::new(Life::new(place));
         }
-        Arc::get_mut(this.value.as_mut().expect(TAKEN)).expect("nobody else has it")
+        Arc::get_mut(this.value.as_mut().expect(TAKEN)).expect("no other handle is left")
     }
 }
 
@@ -264,7 +264,7 @@ impl<T: ?Sized> TrackedWeak<T> {
         (self.life.as_ref()).map_or(0, |life| life.count(Location::caller(), count))
     }
 
-    /// Whether both are handles to the same value, or to none.
+    /// True when both are handles to the same value, or to none.
     #[must_use]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.value.ptr_eq(&other.value)

@@ -3,14 +3,15 @@
 use std::panic::Location;
 
 use raddle_engine::object::{self, Object, counted::Call, counted::Counted};
-use raddle_engine::{Operation, World};
+use raddle_engine::{ObjectId, Operation, World};
 
 use crate::labelled::Thing;
+use raddle_check::protocol;
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made, current};
 
-/// Kept beside the value, so that weak handles can still reach it when the value is gone. Why there
-/// are two objects is told where the state machine is: `raddle_engine::object::counted`.
+/// Kept beside the value, so that weak handles can still reach it when the value is gone. The state machine,
+/// `raddle_engine::object::counted`, says why there are two objects.
 pub(super) struct Life {
     made: Made,
     births: Identity,
@@ -29,7 +30,7 @@ impl Life {
         }
     }
 
-    /// What can be given a name.
+    /// The object that a label names.
     pub(super) fn thing(&self) -> Thing<'_> {
         Thing::object(&self.ends, self.made, Object::Counted(Counted::default()))
     }
@@ -48,8 +49,8 @@ impl Life {
         }
     }
 
-    /// What `count` says of the handles. It is asked between two looks at those that end, until
-    /// none has ended in between: then it depends on nothing that has no order with it.
+    /// The result of `count`, which counts handles. It is called between two loads of the number of
+    /// ends, until these are equal: then the result depends on ordered events only.
     pub(super) fn count<R>(&self, place: &'static Location<'static>, count: impl Fn() -> R) -> R {
         let Some(context) = current() else {
             return count();
@@ -84,18 +85,10 @@ impl Life {
     }
 
     fn call_ends(&self, context: &Context, call: Call, place: &'static Location<'static>) -> u64 {
-        let operation = |world: &mut World| Operation::Call {
-            object: self.ends(context, world),
-            call: object::Call::Counted(call),
-        };
-        let reply = match call {
-            Call::Count | Call::IsUnique => context.observe(place, operation),
-            _ => context.perform(place, operation),
-        };
-        reply.to_value()
+        protocol::call(context, place, call, |world| self.ends(context, world)).to_value()
     }
 
-    fn ends(&self, context: &Context, world: &mut World) -> raddle_engine::ObjectId {
+    fn ends(&self, context: &Context, world: &mut World) -> ObjectId {
         context.object(world, &self.ends, self.made, || {
             Object::Counted(Counted::default())
         })

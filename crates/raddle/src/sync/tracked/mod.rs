@@ -1,6 +1,6 @@
 //! Shared values whose handles are part of the search.
 //!
-//! [`TrackedArc`] and [`TrackedWeak`] do what std's `Arc` and `Weak` do. Inside a check, making,
+//! [`TrackedArc`] and [`TrackedWeak`] behave as std's `Arc` and `Weak`. Inside a check, making,
 //! dropping, upgrading and counting handles are operations that the engine schedules, so who drops
 //! the last one, and runs the destructor, is one of the choices it explores. Without feature `check`
 //! they are newtypes around std's.

@@ -1,4 +1,4 @@
-//! What a handle can do because its value can.
+//! Traits of handles that their values have.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;

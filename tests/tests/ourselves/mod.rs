@@ -4,7 +4,7 @@
 //! uses nothing else of its crate. There these are std's types, here raddle's controlled ones. So the
 //! tests explore the code that runs, and not a model of it.
 
-mod own_sync {
+pub(crate) mod own_sync {
     pub(crate) use raddle::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic, mpsc};
     pub(crate) use raddle::thread;
 }

@@ -1,7 +1,44 @@
-//! Reading and writing values as words.
+//! The text form of values: words separated by spaces.
 
-use super::Problem;
-use crate::base::ids::{EventId, LocationId, ObjectId, PortListId, SiteId, ThreadId};
+use std::fmt;
+
+use super::ids::{EventId, LocationId, ObjectId, PortListId, SiteId, ThreadId};
+
+/// Version of the text form that is written, and the only one that is read.
+pub const VERSION: u32 = 1;
+
+/// Why a text is not an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// It has another version.
+    Version(String),
+    /// An unknown word.
+    Unknown(String),
+    /// A line has too few words.
+    LineEnds,
+    /// The text has too few lines.
+    TextEnds,
+    /// An event is referred to that the item does not have, or an event occurs twice.
+    Events,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Version(version) => write!(
+                f,
+                "it is of version {version}, and this raddle reads version {VERSION}"
+            ),
+            Problem::Unknown(word) => write!(f, "`{word}` means nothing there"),
+            Problem::LineEnds => write!(f, "a line ends too early"),
+            Problem::TextEnds => write!(f, "it ends too early"),
+            Problem::Events => write!(f, "its events do not fit together"),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
 
 /// A value with a text form.
 pub(crate) trait Words: Sized {
@@ -145,3 +182,61 @@ impl<T: Words> Words for Option<T> {
         T::read(words).map(Some)
     }
 }
+
+/// Defines the text form of an enum: one word for each variant, then its fields in order. A new
+/// variant or field needs a new [`VERSION`].
+macro_rules! tables {
+    ($($type:path {
+        $($word:literal => $variant:ident $(($($value:ident),*))? $({ $($field:ident),* })?,)*
+    })*) => {
+        $(impl $crate::base::words::Words for $type {
+            fn write(&self, out: &mut String) {
+                use $type as This;
+                match *self {
+                    $(This::$variant $(($(ref $value),*))? $({ $(ref $field),* })? => {
+                        $crate::base::words::push(out, $word);
+                        $($($value.write(out);)*)?
+                        $($($field.write(out);)*)?
+                    })*
+                    #[allow(unreachable_patterns, reason = "if all are listed")]
+                    _ => unreachable!("a variant that is never part of a graph"),
+                }
+            }
+
+            fn read(
+                words: &mut $crate::base::words::Reader<'_>,
+            ) -> Result<Self, $crate::base::words::Problem> {
+                use $type as This;
+                match words.word()? {
+                    $($word => {
+                        $($(let $value = words.read()?;)*)?
+                        $($(let $field = words.read()?;)*)?
+                        Ok(This::$variant $(($($value),*))? $({ $($field),* })?)
+                    })*
+                    word => Err($crate::base::words::unknown(word)),
+                }
+            }
+        })*
+    };
+}
+
+pub(crate) use tables;
+
+/// Defines the text form of an enum without variants: there is none.
+macro_rules! never {
+    ($type:path) => {
+        impl $crate::base::words::Words for $type {
+            fn write(&self, _out: &mut String) {
+                match *self {}
+            }
+
+            fn read(
+                words: &mut $crate::base::words::Reader<'_>,
+            ) -> Result<Self, $crate::base::words::Problem> {
+                Err($crate::base::words::unknown(words.word()?))
+            }
+        }
+    };
+}
+
+pub(crate) use never;

@@ -10,6 +10,7 @@ use raddle_engine::{
     ClassEntry, Ending, LocationId, ObjectId, Operation, Ports, Received, SiteId, Step, Strategy,
     ThreadId, World,
 };
+use raddle_tests::suite::{Suite, Verdict};
 use std::sync::atomic::Ordering::SeqCst;
 
 /// What a thread of a script does. The last value it read or received steers what comes after.
@@ -282,22 +283,15 @@ fn compare(script: &Script) -> Option<usize> {
 
 #[test]
 fn every_class_once() {
-    let setting = |name: &str, default: u64| {
-        let text = std::env::var(name).ok();
-        text.map_or(default, |text| text.parse().expect(name))
-    };
-    let mut rng = Rng::with_seed(setting("RADDLE_TEST_SEED", 1));
-    let (mut programs, mut classes, mut several) = (0, 0, 0);
-    while programs < setting("RADDLE_TEST_PROGRAMS", 150) {
-        if let Some(count) = compare(&Script::random(&mut rng)) {
-            programs += 1;
-            classes += count;
-            several += usize::from(count > 3);
-        }
-    }
-    println!("{programs} programs, {classes} classes");
-    assert!(
-        several * 4 > programs as usize,
-        "the programs are too simple"
-    );
+    let (mut classes, mut several) = (0, 0);
+    let programs = Suite::new(50, 1).run(Script::random, |script, _| {
+        let Some(count) = compare(script) else {
+            return Verdict::Skipped;
+        };
+        classes += count;
+        several += u64::from(count > 3);
+        Verdict::Agreed
+    });
+    println!("{classes} classes");
+    assert!(several * 4 > programs, "the programs are too simple");
 }

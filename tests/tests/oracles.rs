@@ -1,0 +1,13 @@
+//! raddle against independent oracles, on random programs: enumeration of all schedules, the axioms of
+//! the memory model, the definition of a race.
+//!
+//! `cargo test` runs a few programs of each suite; `cargo test-oracles` runs many.
+
+mod alternatives_random;
+mod axioms;
+mod brute_force;
+mod engine_messages;
+mod preemptions;
+mod race_axioms;
+mod random_messages;
+mod random_objects;

@@ -1,0 +1,8 @@
+//! Fresh crates, built and tested with the real cargo as a user's are.
+
+#[path = "../newcomer/support.rs"]
+mod support;
+
+mod newcomer;
+mod round_trips;
+mod tutorial;

@@ -28,7 +28,7 @@ const PROGRAMS: [(&str, &str, &[&str]); 4] = [
     ("cpp", "speed.cpp", &[]),
 ];
 
-/// How memory is reset between executions, and where threads run.
+/// A way to reset memory between executions, and the substrate of threads.
 struct Mode {
     name: &'static str,
     settings: [(&'static str, &'static str); 2],

@@ -25,7 +25,7 @@ pub struct Suite {
     seed: u64,
 }
 
-/// Whether the oracle could judge a program.
+/// The answer of the oracle for a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// raddle and the oracle agree; a disagreement is a panic.

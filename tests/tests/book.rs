@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -94,39 +94,6 @@ fn links_lead_to_pages_and_headings_that_exist() {
                     "{page}: {link}, not in {anchors:?}"
                 );
             }
-        }
-    }
-}
-
-#[test]
-fn the_files_that_the_architecture_page_names_exist() {
-    let mut files = BTreeSet::new();
-    for folder in ["crates", "tests"] {
-        collect_files(&workspace().join(folder), &mut files);
-    }
-    let page = read("docs/src/architecture.md");
-    let named: BTreeSet<&str> = page
-        .split('`')
-        .filter(|word| word.ends_with(".rs"))
-        .collect();
-    assert!(named.len() > 20, "{named:?}");
-    for name in named {
-        let name = Path::new(name);
-        assert!(
-            files.iter().any(|file| file.ends_with(name)),
-            "{}",
-            name.display()
-        );
-    }
-}
-
-fn collect_files(folder: &Path, files: &mut BTreeSet<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("the folder can be read") {
-        let path = entry.expect("the folder can be read").path();
-        if path.is_dir() {
-            collect_files(&path, files);
-        } else {
-            files.insert(path);
         }
     }
 }

@@ -6,9 +6,9 @@
 use std::ops::Add;
 use std::sync::atomic::Ordering;
 
-/// How many variables a program may have; all are 0 at first.
+/// Maximum number of variables of a program; all are 0 at first.
 pub const LOCATIONS: usize = 3;
-/// How many registers each thread has; all are 0 at first.
+/// Number of registers of each thread; all are 0 at first.
 pub const REGISTERS: usize = 3;
 
 /// One of the variables.

@@ -9,7 +9,7 @@ use super::sources::{Source, of_crate};
 type Layer = (&'static str, &'static [&'static str]);
 
 /// The folder of each crate and its layers, top to bottom.
-const CRATES: &[(&str, &[Layer])] = &[
+pub(super) const CRATES: &[(&str, &[Layer])] = &[
     (
         "engine",
         &[

@@ -9,7 +9,7 @@ use std::process::ExitStatus;
 use crate::output;
 use crate::toolchain;
 
-/// How the text of a schedule starts.
+/// The first words of the text of a schedule.
 pub const SCHEDULE_HEADER: &str = "raddle schedule";
 
 #[derive(Debug)]

@@ -46,7 +46,7 @@ codegen-units = 1
 "#
 );
 
-/// Where the library is installed: next to this executable.
+/// Returns the path where the library is installed: next to this executable.
 fn default_path() -> Result<PathBuf, Error> {
     if !cfg!(all(
         target_os = "linux",

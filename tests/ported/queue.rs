@@ -7,7 +7,7 @@ use loom::thread;
 
 const SIZE: usize = 2;
 
-/// Whose turn it is says who owns the value: even rounds push, odd ones pop.
+/// The turn of a slot names the owner of the value: even rounds push, odd ones pop.
 struct Slot {
     turn: AtomicUsize,
     value: UnsafeCell<u32>,
@@ -19,7 +19,7 @@ struct Queue {
     tail: AtomicUsize,
 }
 
-// SAFETY: a value is only touched by who has its turn, and `turn` hands it over.
+// SAFETY: only the owner by `turn` accesses a value, and `turn` transfers ownership.
 unsafe impl Sync for Queue {}
 // SAFETY: as above.
 unsafe impl Send for Queue {}
@@ -73,7 +73,7 @@ impl Queue {
     }
 }
 
-/// What is popped was pushed, and nothing twice.
+/// Each popped value was pushed, and none is popped twice.
 pub fn nothing_twice() {
     let queue = Arc::new(Queue::new());
     let producers = [1, 2].map(|value| {

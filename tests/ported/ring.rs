@@ -7,14 +7,14 @@ use loom::thread;
 
 const SIZE: usize = 2;
 
-/// Who pushes owns the slots from `tail` on, who pops those from `head` to `tail`.
+/// The producer owns the slots from `tail` on, the consumer those from `head` to `tail`.
 struct Ring {
     slots: [UnsafeCell<u32>; SIZE],
     head: AtomicUsize,
     tail: AtomicUsize,
 }
 
-// SAFETY: a slot is only touched by its owner, and `head` and `tail` hand it over.
+// SAFETY: only its owner accesses a slot, and `head` and `tail` transfer ownership.
 unsafe impl Sync for Ring {}
 // SAFETY: as above.
 unsafe impl Send for Ring {}
@@ -51,7 +51,7 @@ impl Ring {
     }
 }
 
-/// What is popped is what was pushed, in that order.
+/// Values are popped in the order in which they were pushed.
 pub fn in_order() {
     let ring = Arc::new(Ring::new());
     let producer = {

@@ -6,6 +6,7 @@ mod own_sync;
 mod persist;
 pub mod program;
 pub mod runtime;
+pub mod scheduler;
 mod settings;
 
 pub use driver::alternatives::{AlternativeList, AlternativeTerms};

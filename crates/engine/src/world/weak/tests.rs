@@ -255,7 +255,7 @@ fn clocks_and_outcomes_are_as_defined() {
     let mut widest = 0;
     let mut stale_writes = 0;
     let mut world =
-        World::<Box<dyn Strategy>>::new(Box::new(Unasked), usize::MAX).under(Model::Rc11);
+        World::<Box<dyn Strategy>>::new(Box::new(Unasked) as Box<_>, usize::MAX).under(Model::Rc11);
     for seed in 0..PROGRAMS {
         let mut rng = fastrand::Rng::with_seed(seed);
         let site = SiteId::new(0);

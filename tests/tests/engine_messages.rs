@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use fastrand::Rng;
 use raddle_engine::object::{Object, port::Port};
-use raddle_engine::strategy::{Enumerate, Exhaustive};
+use raddle_engine::strategy::{Dispatcher, Enumerate, Exhaustive};
 use raddle_engine::{
     ClassEntry, Ending, LocationId, ObjectId, Operation, Ports, Received, SiteId, Step, Strategy,
     ThreadId, World,
@@ -231,7 +231,7 @@ fn explore(
     mut seen: impl FnMut(Vec<ClassEntry>),
 ) -> bool {
     let site = SiteId::new(0);
-    let mut world = World::new(Box::new(strategy), 10_000);
+    let mut world = World::new(Dispatcher::other(strategy), 10_000);
     let mut executions = 0;
     while world.begin(site) {
         executions += 1;

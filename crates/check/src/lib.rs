@@ -7,6 +7,7 @@ mod persist;
 pub mod program;
 pub mod protocol;
 pub mod runtime;
+pub mod scheduler;
 mod settings;
 
 pub use driver::alternatives::{AlternativeList, AlternativeTerms};

@@ -8,8 +8,8 @@ use crate::memory::Model;
 use crate::model::ending::Ending;
 use crate::model::estimate::Estimate;
 use crate::model::execution::Execution;
-use crate::strategy::World;
-use crate::world::strategy::{Bound, Strategy};
+use crate::strategy::{Dispatcher, World};
+use crate::world::strategy::{Bound, Dispatch, Extent, KnownClass, Randomness};
 use crate::world::{Policy, State};
 
 /// Limits of one execution.
@@ -77,9 +77,12 @@ impl Tally {
 
 impl Exploration {
     /// Creates an exploration that has run nothing.
-    pub fn new(strategy: Box<dyn Strategy>, limits: Limits) -> Self {
+    pub fn new(strategy: impl Into<Dispatcher>, limits: Limits) -> Self {
+        let strategy = strategy.into();
+        let capabilities = strategy.strategy().capabilities();
         Exploration {
-            counts_itself: strategy.never_repeats() && !limits.reads_from,
+            counts_itself: capabilities.known_class == KnownClass::NeverOccurs
+                && !limits.reads_from,
             world: World::new(strategy, limits.max_events)
                 .under(limits.memory)
                 .with_policy(limits.policy),
@@ -151,8 +154,9 @@ impl Exploration {
     /// Evaluates the execution that has just stopped; returns what is wrong with it.
     pub fn finish(&mut self) -> Option<Finding> {
         self.world.finish();
-        self.retried = self.world.strategy().retries();
-        self.sampled = self.world.strategy().samples();
+        let progress = self.world.strategy().progress();
+        self.retried = progress.is_attempt;
+        self.sampled = progress.is_sample;
         self.known = false;
         if self.retried {
             self.attempts += u64::from(!self.sampled);
@@ -164,23 +168,24 @@ impl Exploration {
             Ending::Complete | Ending::Deadlock | Ending::Livelock
         );
         if is_whole && !self.sampled && !self.counts_itself {
-            let drawn = self.world.strategy().draws();
+            let capabilities = self.world.strategy().capabilities();
+            let drawn = capabilities.randomness == Randomness::Independent;
             let class = match self.limits.reads_from {
                 true => execution.reads_from_fingerprint(),
                 false => execution.fingerprint(),
             };
             let novelty = self.seen.note(class, drawn);
             // A class run by an earlier process is not new, but the program may have changed since.
-            self.known = novelty == Novelty::Known && self.world.strategy().skips_known();
+            self.known =
+                novelty == Novelty::Known && capabilities.known_class == KnownClass::IsAttempt;
             if self.known {
                 return None;
             }
         }
         let mut finding = check::check(execution, ending, self.world.most_events());
-        let gave_up = self.world.strategy().gave_up();
-        self.gave_up |= gave_up;
-        self.cut_short |= gave_up;
-        if gave_up && matches!(finding, Some(Finding::TooManyEvents { .. })) {
+        self.gave_up |= progress.gave_up;
+        self.cut_short |= progress.gave_up;
+        if progress.gave_up && matches!(finding, Some(Finding::TooManyEvents { .. })) {
             finding = None;
         }
         if self.sampled {
@@ -223,7 +228,7 @@ impl Exploration {
 
     /// Returns the estimated number of classes, if the strategy has an estimate.
     pub fn estimate(&self) -> Option<Estimate> {
-        self.world.strategy().estimate()
+        self.world.strategy().progress().estimate
     }
 
     /// Returns how the execution that has just stopped ended.
@@ -260,8 +265,10 @@ impl Exploration {
 
     /// Returns the bound within which all classes have been run, if there are classes beyond it.
     pub fn bounded(&self) -> Option<Bound> {
-        let bound = self.world.strategy().bounded();
-        bound.filter(|_| !self.cut_short)
+        match self.world.strategy().progress().extent {
+            Extent::Within(bound) if !self.cut_short => Some(bound),
+            _ => None,
+        }
     }
 
     /// Number of different classes run.
@@ -311,6 +318,6 @@ impl Exploration {
 
     /// True when every class of the program has been run.
     pub fn exhausted(&self) -> bool {
-        self.world.strategy().exhausted() && !self.cut_short
+        self.world.strategy().progress().extent == Extent::All && !self.cut_short
     }
 }

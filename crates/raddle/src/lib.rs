@@ -35,7 +35,7 @@ pub use labelled::Labelled;
 #[doc(inline)]
 pub use raddle_check::{
     AlternativeList, AlternativeTerms, Checker, Classes, Level, Memory, Reduction, Strategy,
-    UnknownName, check,
+    UnknownName, check, scheduler, scheduler::Scheduler,
 };
 #[cfg(feature = "check")]
 pub use raddle_engine::alternatives::{

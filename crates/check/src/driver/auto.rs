@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::{Estimate, strategy};
 
-use crate::driver::phases::{Budget, Helpers, Patience, Phase, boxed, exhaustive, whole_budget};
+use crate::driver::phases::{Budget, Helpers, Patience, Phase, exhaustive, whole_budget};
 use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 use crate::settings::samplers;
@@ -261,7 +261,7 @@ impl Remainder {
     fn samplers(&self, seed: u64, budget: Budget) -> Phase {
         Phase {
             name: "auto",
-            strategy: boxed(strategy::Portfolio::new(samplers::all(seed), None, seed)),
+            strategy: Some(strategy::Portfolio::new(samplers::all(seed), None, seed).into()),
             budget,
             helpers: Helpers::Sample,
             preemptions: None,
@@ -277,7 +277,7 @@ impl Remainder {
         let search = exhaustive(checker).bounded(preemptions).sampling(sampling);
         Phase {
             name: "exhaustive",
-            strategy: boxed(search),
+            strategy: Some(search.into()),
             budget: Budget {
                 patience: Patience::UntilEstimate,
                 ..self.budget
@@ -290,7 +290,7 @@ impl Remainder {
     fn bounded(&self, checker: &Checker, preemptions: u32) -> Phase {
         Phase {
             name: "exhaustive",
-            strategy: boxed(exhaustive(checker).bounded(preemptions)),
+            strategy: Some(exhaustive(checker).bounded(preemptions).into()),
             budget: self.budget,
             helpers: Helpers::Share,
             preemptions: Some(preemptions),

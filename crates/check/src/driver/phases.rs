@@ -1,10 +1,13 @@
 //! The phases of a check and the budget of each.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use raddle_engine::strategy;
+use raddle_engine::strategy::{self, Dispatcher};
 
 use crate::driver::status;
+use crate::runtime::Places;
+use crate::scheduler::adapter::Adapter;
 use crate::settings::checker::{Checker, MAX_EVENTS_OF_A_SEARCH};
 use crate::settings::options::Strategy;
 use crate::settings::samplers;
@@ -22,7 +25,7 @@ pub(crate) const SOON: u64 = 2_000;
 pub(crate) struct Phase {
     pub(crate) name: &'static str,
     /// `None` once the phase has begun.
-    pub(crate) strategy: Option<Box<dyn raddle_engine::Strategy>>,
+    pub(crate) strategy: Option<Dispatcher>,
     pub(crate) budget: Budget,
     pub(crate) helpers: Helpers,
     /// The preemption bound of helpers if it differs from the setting.
@@ -31,16 +34,10 @@ pub(crate) struct Phase {
 
 impl Phase {
     /// Takes the strategy of the check's own worker at the beginning of the phase.
-    pub(crate) fn take_strategy(&mut self) -> Box<dyn raddle_engine::Strategy> {
+    pub(crate) fn take_strategy(&mut self) -> Dispatcher {
         let strategy = self.strategy.take();
         strategy.expect("a phase begins once")
     }
-}
-
-pub(crate) fn boxed(
-    strategy: impl raddle_engine::Strategy + 'static,
-) -> Option<Box<dyn raddle_engine::Strategy>> {
-    Some(Box::new(strategy))
 }
 
 /// The part that other workers have in a phase.
@@ -123,6 +120,23 @@ fn portfolio(checker: &Checker) -> strategy::Portfolio {
     strategy::Portfolio::new(samplers, Some(sized_search(checker)), checker.seed)
 }
 
+/// Returns the sampling strategy of a worker with this seed.
+pub(crate) fn sampler(
+    checker: &Checker,
+    seed: u64,
+    worker: usize,
+    places: &Arc<Places>,
+) -> Dispatcher {
+    match &checker.strategy {
+        Strategy::Scheduler(schedulers) => {
+            let places = Arc::clone(places);
+            Dispatcher::other(Adapter::new(schedulers, seed, worker, places))
+        }
+        Strategy::Auto => strategy::Portfolio::new(samplers::all(seed), None, seed).into(),
+        sampled => samplers::sampler(sampled, seed).expect("a sampling strategy"),
+    }
+}
+
 /// Returns the whole budget of a check that does not end by itself.
 pub(crate) fn whole_budget(checker: &Checker, start: Instant) -> Budget {
     let executions = checker.max_executions.unwrap_or(DEFAULT_EXECUTIONS);
@@ -134,7 +148,7 @@ pub(crate) fn whole_budget(checker: &Checker, start: Instant) -> Budget {
     }
 }
 
-pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
+pub(crate) fn phases(checker: &Checker, start: Instant, places: &Arc<Places>) -> Vec<Phase> {
     let executions = checker.max_executions;
     let time = checker.max_time;
     let ending = || Budget {
@@ -148,7 +162,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         Strategy::Auto => {
             vec![Phase {
                 name: "auto",
-                strategy: boxed(portfolio(checker)),
+                strategy: Some(portfolio(checker).into()),
                 budget: Budget {
                     patience: Patience::WhileItFits,
                     ..whole_budget(checker, start)
@@ -165,7 +179,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
             };
             vec![Phase {
                 name: "exhaustive",
-                strategy: boxed(exhaustive(checker).sampling(sampling)),
+                strategy: Some(exhaustive(checker).sampling(sampling).into()),
                 budget: Budget {
                     patience: Patience::UntilEstimate,
                     ..ending()
@@ -177,7 +191,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         Strategy::Exhaustive => {
             vec![Phase {
                 name: "exhaustive",
-                strategy: boxed(sized_search(checker)),
+                strategy: Some(sized_search(checker).into()),
                 budget: ending(),
                 helpers: Helpers::Share,
                 preemptions: None,
@@ -186,20 +200,20 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         Strategy::Coverage { metric } => {
             vec![Phase {
                 name: "coverage",
-                strategy: boxed(strategy::CoverageGuided::new(*metric, checker.seed)),
+                strategy: Some(strategy::CoverageGuided::new(*metric, checker.seed).into()),
                 budget: whole_budget(checker, start),
                 helpers: Helpers::Guide,
                 preemptions: None,
             }]
         }
         Strategy::Enumerate => {
-            let strategy = boxed(match checker.preemptions {
+            let strategy = match checker.preemptions {
                 Some(preemptions) => strategy::Enumerate::bounded(preemptions),
                 None => strategy::Enumerate::new(),
-            });
+            };
             vec![Phase {
                 name: "enumerate",
-                strategy,
+                strategy: Some(Dispatcher::other(strategy)),
                 budget: ending(),
                 helpers: Helpers::None,
                 preemptions: None,
@@ -208,27 +222,27 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
         Strategy::Delay { bound } => {
             vec![Phase {
                 name: "delay",
-                strategy: boxed(strategy::Delay::new(*bound)),
+                strategy: Some(Dispatcher::other(strategy::Delay::new(*bound))),
                 budget: ending(),
                 helpers: Helpers::None,
                 preemptions: None,
             }]
         }
         Strategy::EnumeratePrivateFirst => {
-            let strategy = boxed(strategy::Enumerate::private_first());
+            let strategy = strategy::Enumerate::private_first();
             vec![Phase {
                 name: "enumerate",
-                strategy,
+                strategy: Some(Dispatcher::other(strategy)),
                 budget: ending(),
                 helpers: Helpers::None,
                 preemptions: None,
             }]
         }
         Strategy::Replay(schedule) => {
-            let strategy = boxed(strategy::Replay::new(schedule.clone()));
+            let strategy = strategy::Replay::new(schedule.clone());
             vec![Phase {
                 name: "replay",
-                strategy,
+                strategy: Some(Dispatcher::other(strategy)),
                 budget: ending(),
                 helpers: Helpers::None,
                 preemptions: None,
@@ -238,18 +252,20 @@ pub(crate) fn phases(checker: &Checker, start: Instant) -> Vec<Phase> {
             let model = checker.memory.model();
             vec![Phase {
                 name: "directed",
-                strategy: boxed(strategy::Directed::new(alternative.clone(), model)),
+                strategy: Some(strategy::Directed::new(alternative.clone(), model).into()),
                 budget: whole_budget(checker, start),
                 helpers: Helpers::None,
                 preemptions: None,
             }]
         }
         sampled => {
-            let sampler = samplers::sampler(sampled, checker.seed);
-            let (name, strategy) = sampler.expect("all others draw at random");
+            let name = match sampled {
+                Strategy::Scheduler(schedulers) => schedulers.name(),
+                _ => samplers::text(sampled).expect("a sampling strategy").0,
+            };
             vec![Phase {
                 name,
-                strategy: Some(strategy),
+                strategy: Some(sampler(checker, checker.seed, 0, places)),
                 budget: whole_budget(checker, start),
                 helpers: Helpers::Sample,
                 preemptions: None,

@@ -140,7 +140,7 @@ fn help(
         Some(preemptions) => phases::exhaustive(checker).bounded(preemptions).idle(),
         None => phases::exhaustive(checker).idle(),
     };
-    let exploration = Exploration::new(Box::new(search), checker.limits());
+    let exploration = Exploration::new(search, checker.limits());
     let context = checker.context(exploration, job.fatal.clone());
     let places = worker.context.places();
     context.share_places(&places);

@@ -54,7 +54,7 @@ impl SavedSearch {
         worker.context.with_exploration(|exploration| {
             let mut search = sized_search(checker).idle().counting_from(saved.executions);
             search.reached(saved.reach);
-            exploration.world().set_strategy(Box::new(search));
+            exploration.world().set_strategy(search);
             let tally = Tally::new(saved.executions, saved.discarded, saved.cut_short);
             exploration.absorb(tally);
         });

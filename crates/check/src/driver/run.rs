@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use raddle_engine::strategy::{Bound, Delay};
+use raddle_engine::strategy::{Bound, Delay, Dispatcher};
 use raddle_engine::{CheckName, Execution, Exploration};
 use raddle_report::{Alone, Coverage, Failure, FailureKind, Guarantee, Names, Report, Trace};
 
@@ -22,7 +22,7 @@ use crate::explain::pages::Pages;
 use crate::persist::events;
 use crate::persist::history::History;
 use crate::persist::saved;
-use crate::runtime::watchdog;
+use crate::runtime::{Places, watchdog};
 use crate::runtime::{install_hook, install_overflow_handler};
 use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
@@ -71,7 +71,8 @@ pub(crate) fn run_reporting(
     let settings = history.as_ref().map(|history| history.settings(checker));
     let checker = settings.as_ref().unwrap_or(checker);
     let history = history.as_ref();
-    let mut phases = phases(checker, start).into_iter().peekable();
+    let places = Arc::new(Places::new(checker.program));
+    let mut phases = phases(checker, start, &places).into_iter().peekable();
     let mut first = phases.next().expect("every strategy has a phase");
     let known = match &name {
         Some(name)
@@ -90,9 +91,9 @@ pub(crate) fn run_reporting(
         _ => Vec::new(),
     };
     let goes_on = history.filter(|_| History::goes_on(checker));
-    let strategy: Box<dyn raddle_engine::Strategy> = match goes_on {
+    let strategy = match goes_on {
         // The first execution shows the history the shape of the program.
-        Some(_) => Box::new(Delay::new(0)),
+        Some(_) => Dispatcher::other(Delay::new(0)),
         None => first.take_strategy(),
     };
     let mut exploration = Exploration::new(strategy, checker.limits());
@@ -103,6 +104,7 @@ pub(crate) fn run_reporting(
     exploration.world().keep_accesses(checker.replays());
     let fatal = Arc::new(fatal);
     let context = checker.context(exploration, fatal.clone());
+    context.share_places(&places);
     context.name_variables(checker.names_variables || checker.is_directed());
     let observer = observer.map(Mutex::new);
     let observe = |execution: &Execution| {

@@ -11,7 +11,7 @@ use raddle_engine::check::leak;
 use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::coverage::Coverage;
 use raddle_engine::object::Object;
-use raddle_engine::{Ending, Execution, Exploration, SiteId, Tally, strategy};
+use raddle_engine::{Ending, Execution, Exploration, Record, SiteId, Tally, strategy};
 use raddle_report::{Failure, FailureKind, RecordedExecution, Report, Search};
 
 use crate::driver::auto::{Done, Fit};
@@ -211,6 +211,12 @@ impl<'a> Worker<'a, '_> {
                 self.context.clean_up();
                 continue;
             }
+            if let Some(Finding::Nondeterminism(stopped)) = &finding
+                && stopped.from == Record::Scheduler
+            {
+                self.context.clean_up();
+                panic!("raddle: {}", stopped.expected);
+            }
             let mut over = finding.is_some();
             match finding {
                 Some(finding) => over = self.add_failure(&finding, name),
@@ -340,6 +346,9 @@ impl<'a> Worker<'a, '_> {
     fn takes_over(&mut self) -> bool {
         let Some(slot) = &self.slot else { return false };
         slot.pool.shared.give_back();
+        if !self.is_shared() {
+            return false;
+        }
         let part = self.context.with_exploration(|exploration| {
             let reach = exploration
                 .world()
@@ -366,12 +375,17 @@ impl<'a> Worker<'a, '_> {
 
     /// Stops all workers that share the work.
     fn stop_all(&self, end: EndReason) {
-        let is_shared = |e: &mut Exploration| e.world().exhaustive().is_some();
         if let Some(slot) = &self.slot
-            && self.context.with_exploration(is_shared)
+            && self.is_shared()
         {
             slot.pool.shared.end(end, slot.number);
         }
+    }
+
+    /// True when workers share one search.
+    fn is_shared(&self) -> bool {
+        let search = |e: &mut Exploration| e.world().exhaustive().is_some();
+        self.context.with_exploration(search)
     }
 
     /// Returns the input for minimising the execution that has just stopped, if that is worthwhile.
@@ -448,7 +462,9 @@ impl<'a> Worker<'a, '_> {
             let seed = self.checker.seed;
             let executions = self.context.with_exploration(|exploration| {
                 let strategy = strategy::Holdback::new(places, seed);
-                exploration.world().set_strategy(Box::new(strategy));
+                exploration
+                    .world()
+                    .set_strategy(strategy::Dispatcher::other(strategy));
                 exploration.expect_repetitions();
                 exploration.executions() + exploration.discarded() + MAX_DIRECTED
             });
@@ -527,7 +543,10 @@ impl<'a> Worker<'a, '_> {
             failure.schedule.steps.truncate(after);
         }
         let worker = self.slot.as_ref().map_or(0, |slot| slot.number);
-        let is_seeded = |e: &mut Exploration| e.world().strategy().with_seed(0).is_some();
+        let is_seeded = |e: &mut Exploration| {
+            let randomness = e.world().strategy().capabilities().randomness;
+            randomness != strategy::Randomness::None
+        };
         failure.search = match self.context.with_exploration(is_seeded) {
             true => format!("{name}, seed {}", samplers::seed(self.checker.seed, worker)),
             false => name.to_owned(),

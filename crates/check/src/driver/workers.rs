@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use raddle_engine::coverage::Coverage;
 use raddle_engine::frontier::Item;
-use raddle_engine::strategy::{CoverageGuided, Exhaustive, Reach};
-use raddle_engine::{Exploration, SiteId, Strategy, Tally};
+use raddle_engine::strategy::{CoverageGuided, Dispatcher, Exhaustive, Reach};
+use raddle_engine::{Exploration, SiteId, Tally};
 use raddle_report::{Failure, Report};
 
 use crate::driver::phases::{self, Budget, Helpers, Phase};
@@ -164,40 +164,36 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// Returns the strategy of a helper.
+/// Returns the strategy of a helper beside the worker's own.
 fn strategy(
     worker: &Worker<'_, '_>,
     helpers: Helpers,
     preemptions: Option<u32>,
     number: usize,
-) -> Box<dyn Strategy> {
+) -> Dispatcher {
     let checker = worker.checker;
     let search = || match preemptions {
         Some(preemptions) => phases::exhaustive(checker).bounded(preemptions).idle(),
         None => phases::exhaustive(checker).idle(),
     };
-    let with_seed = |seed| {
-        let sampler = |e: &mut Exploration| e.world().strategy().with_seed(seed);
-        worker.context.with_exploration(sampler)
-    };
     match (helpers, &checker.strategy) {
         (Helpers::Sample, _) => {
             // A seed that gives other executions than in an earlier phase.
             let done = worker.context.with_exploration(|e| e.executions());
-            let sampler = with_seed(seed(checker.seed ^ done.rotate_left(20), number));
-            sampler.expect("a sampler has a seed")
+            let seed = seed(checker.seed ^ done.rotate_left(20), number);
+            phases::sampler(checker, seed, number, &worker.context.places())
         }
         (Helpers::Guide, crate::settings::options::Strategy::Coverage { metric }) => {
-            Box::new(CoverageGuided::new(*metric, seed(checker.seed, number)))
+            CoverageGuided::new(*metric, seed(checker.seed, number)).into()
         }
-        _ => Box::new(search()),
+        _ => search().into(),
     }
 }
 
 /// A worker that helps with one phase.
 fn helper<'a, 'o>(
     job: Job<'a>,
-    strategy: Box<dyn Strategy>,
+    strategy: Dispatcher,
     compares: bool,
     pool: &Arc<SearchPool>,
     number: usize,

@@ -5,7 +5,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use raddle_engine::alternatives::{self, Alternative, Candidate};
-use raddle_engine::strategy::Replay;
+use raddle_engine::strategy::{Dispatcher, Replay};
 use raddle_engine::{Execution, Exploration, Operation, Schedule};
 use raddle_report::{Failure, FailureKind, Receive, Source, Trace};
 
@@ -33,7 +33,7 @@ pub(crate) fn fill(
     if !has_alternatives(failure.kind) || steps > MAX_EVENTS || !failure.receives.is_empty() {
         return;
     }
-    let replay = Box::new(Replay::new(failure.schedule.clone()));
+    let replay = Dispatcher::other(Replay::new(failure.schedule.clone()));
     let exploration = Exploration::new(replay, checker.limits());
     let context = checker.context(exploration, fatal.clone());
     context.name_variables(true);

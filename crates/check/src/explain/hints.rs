@@ -184,7 +184,7 @@ fn helps(
 ) -> Option<u64> {
     let until = Instant::now() + MAX_TIME_EACH;
     let search = Exhaustive::reduced(checker.reductions).under(checker.memory.model());
-    let exploration = Exploration::new(Box::new(search), checker.limits());
+    let exploration = Exploration::new(search, checker.limits());
     let context = checker.context(exploration, Arc::new(FatalReport::default()));
     context.share_places(&names.places());
     context.with_exploration(|exploration| {

@@ -57,7 +57,7 @@ pub(crate) use coroutine::run_execution;
 pub use identity::Identity;
 pub use locals::{FoundLocal, LocalId};
 pub(crate) use overflow::install as install_overflow_handler;
-pub(crate) use panics::install_hook;
+pub(crate) use panics::{install_hook, message as panic_message};
 pub(crate) use progress::Progress;
 pub(crate) use sites::Places;
 pub use things::Made;
@@ -74,6 +74,19 @@ pub fn current<'a>() -> Option<&'a Context> {
     // on this OS thread, and the context outlives that call. Callers use the reference within a
     // single operation of that coroutine.
     unsafe { context.as_ref() }
+}
+
+/// Runs the user's code that is not part of the program under test as if there were no check.
+pub(crate) fn outside<R>(run: impl FnOnce() -> R) -> R {
+    struct Restore(*const Context);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CURRENT.set(self.0);
+        }
+    }
+    let _aside = alloc::aside();
+    let _restore = Restore(CURRENT.replace(std::ptr::null()));
+    run()
 }
 
 /// A running check.

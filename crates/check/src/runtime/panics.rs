@@ -43,7 +43,7 @@ pub(crate) fn install_hook() {
 }
 
 /// Returns the text of a panic.
-fn message(payload: &(dyn Any + Send)) -> String {
+pub(crate) fn message(payload: &(dyn Any + Send)) -> String {
     match payload.downcast_ref::<&str>() {
         Some(text) => (*text).to_owned(),
         None => match payload.downcast_ref::<String>() {

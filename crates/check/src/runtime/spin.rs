@@ -471,7 +471,7 @@ impl Context {
     /// Begins an execution.
     pub(super) fn start_watching(&self) {
         self.with_world(|world| {
-            let early = CAN_WATCH && world.strategy().watches();
+            let early = CAN_WATCH && world.strategy().capabilities().reads_repetitions;
             self.watch.start(early);
             // Without a read there is no loop to find. The first read turns the watch on.
             if early && self.watch.has_looked.get() {

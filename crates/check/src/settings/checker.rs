@@ -12,6 +12,7 @@ use raddle_engine::{Exploration, Limits, Policy};
 use crate::program::{Library, Program};
 use crate::runtime::Context;
 use crate::runtime::fatal::FatalReporter;
+use crate::scheduler::{Scheduler, Schedulers};
 use crate::settings::checkpoints::{Checkpoints, Every};
 use crate::settings::environment;
 use crate::settings::log::Log;
@@ -144,6 +145,21 @@ impl Checker {
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
+    }
+
+    /// Makes a scheduler of your own choose the executions: `make` receives a seed and the number
+    /// of the worker, from 0, and returns that worker's [`Scheduler`]. The seed differs between
+    /// workers; the first has that of [`seed`](Self::seed).
+    ///
+    /// Of this and [`strategy`](Self::strategy) the last call counts. `RADDLE_STRATEGY` and
+    /// `RADDLE_REPLAY` replace the scheduler, `RADDLE_SEED` sets its seed. The budget is that of
+    /// sampling strategies: 100,000 executions and 10 seconds, or less if [`Scheduler::begin`] ends
+    /// the check.
+    pub fn scheduler<S: Scheduler + 'static>(
+        self,
+        make: impl Fn(u64, usize) -> S + Send + Sync + 'static,
+    ) -> Self {
+        self.strategy(Strategy::Scheduler(Schedulers::new(make)))
     }
 
     /// Which values a read may see.

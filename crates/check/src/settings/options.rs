@@ -8,6 +8,7 @@ use raddle_engine::alternatives::Alternative;
 use raddle_engine::coverage::Metrics;
 use raddle_engine::memory::Model;
 
+use crate::scheduler::Schedulers;
 use crate::settings::samplers;
 
 /// How the next execution is chosen.
@@ -67,6 +68,8 @@ pub enum Strategy {
     /// there is none, the report has a failure of kind
     /// [`Impossible`](raddle_report::FailureKind::Impossible) that says why.
     Directed(Alternative),
+    /// A scheduler of the user's own; made by [`Checker::scheduler`](crate::Checker::scheduler).
+    Scheduler(Schedulers),
     /// As `Enumerate`, leaving out what makes no difference; for raddle's own tests.
     #[doc(hidden)]
     EnumeratePrivateFirst,
@@ -170,10 +173,7 @@ impl FromStr for Strategy {
                 what: "strategy",
                 problem: None,
                 name: name.to_owned(),
-                valid: "auto, exhaustive, random, pct, pos, urw, surw, history, noise, enumerate, \
-                        coverage, coverage(METRIC), delay, and pct:3 for bugs of depth 3, noise:0.1 \
-                        for interruptions with probability 0.1, delay:3 for at most 3 delays, \
-                        directed: and an alternative for one execution that does what it says",
+                valid: samplers::STRATEGIES,
             }),
         }
     }
@@ -200,16 +200,15 @@ impl fmt::Display for Strategy {
             Strategy::Coverage { .. } => "coverage",
             Strategy::Auto => "auto",
             Strategy::Exhaustive => "exhaustive",
-            Strategy::Pct { depth } => return write!(f, "pct:{depth}"),
-            Strategy::Noise { probability } => return write!(f, "noise:{probability}"),
-            Strategy::Random => "random",
-            Strategy::Pos => "pos",
-            Strategy::Urw => "urw",
-            Strategy::Surw => "surw",
-            Strategy::History => "history",
             Strategy::Enumerate | Strategy::EnumeratePrivateFirst => "enumerate",
             Strategy::Replay(_) => "replay",
+            Strategy::Scheduler(schedulers) => schedulers.name(),
             Strategy::Directed(alternative) => return write!(f, "directed: {alternative}"),
+            sampler => match samplers::text(sampler) {
+                Some((name, Some(parameter))) => return write!(f, "{name}:{parameter}"),
+                Some((name, None)) => name,
+                None => unreachable!("every other strategy is a sampler"),
+            },
         })
     }
 }

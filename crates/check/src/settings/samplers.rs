@@ -1,42 +1,75 @@
-//! Strategies that draw executions at random: their names, their numbers and what runs them.
+//! Strategies that draw executions at random: their names, their parameters and what runs them.
 
-use raddle_engine::strategy::{History, Noise, Pct, Pos, Random, Surw, Urw};
+use raddle_engine::strategy::{Dispatcher, History, Noise, Pct, Pos, Random, Surw, Urw};
 
 use crate::settings::options::Strategy;
 
-/// The depth if nobody says which.
-const DEFAULT_DEPTH: u32 = 3;
-/// The deepest bugs that are looked for if nobody says what to do.
+/// Maximum depth of the bugs that `Auto` samples for; `Pct` rarely reaches deeper ones.
 const DEEPEST: u32 = 5;
-/// How likely an interruption is if nobody says it.
-const DEFAULT_PROBABILITY: f64 = 0.1;
 
-/// The strategy with this name in lower case, if it is one of these.
-pub(crate) fn parse(name: &str) -> Option<Strategy> {
-    let (name, number) = match name.split_once(':') {
-        Some((name, number)) => (name, Some(number.trim())),
-        None => (name, None),
+/// The table of samplers. A row has the name, the variant of [`Strategy`] with the default of its
+/// parameter if it has one, and what makes the sampler from the parameter and a seed.
+macro_rules! samplers {
+    ($($name:literal => $variant:ident $({ $parameter:ident = $default:expr })?, $new:expr;)*) => {
+        /// Names of all strategies, for messages.
+        pub(crate) const STRATEGIES: &str = concat!(
+            "auto, exhaustive, ",
+            $($name, ", ",)*
+            "enumerate, coverage, coverage(METRIC), delay, and pct:3 for bugs of depth 3, noise:0.1 \
+             for interruptions with probability 0.1, delay:3 for at most 3 delays, directed: and an \
+             alternative for one execution that does what it says"
+        );
+
+        /// Returns the sampler with this name in lower case, if there is one.
+        pub(crate) fn parse(words: &str) -> Option<Strategy> {
+            let (name, parameter) = match words.split_once(':') {
+                Some((name, parameter)) => (name, Some(parameter.trim())),
+                None => (words, None),
+            };
+            let strategy = match name {
+                $($name => Strategy::$variant $({
+                    $parameter: parameter.map_or(Ok($default), str::parse).ok()?,
+                })?,)*
+                _ => return None,
+            };
+            let takes_none = text(&strategy).is_some_and(|(_, parameter)| parameter.is_none());
+            let is_valid = problem(&strategy).is_none() && !(takes_none && parameter.is_some());
+            is_valid.then_some(strategy)
+        }
+
+        /// Returns the sampler's name and, as text, its parameter; `None` for other strategies.
+        pub(crate) fn text(strategy: &Strategy) -> Option<(&'static str, Option<String>)> {
+            match strategy {
+                $(Strategy::$variant $({ $parameter })? => {
+                    let parameters: &[String] = &[$($parameter.to_string())?];
+                    Some(($name, parameters.first().cloned()))
+                })*
+                _ => None,
+            }
+        }
+
+        /// Returns what runs the sampler; `None` for other strategies.
+        pub(crate) fn sampler(strategy: &Strategy, seed: u64) -> Option<Dispatcher> {
+            match *strategy {
+                $(Strategy::$variant $({ $parameter })? => Some($new($($parameter,)? seed)),)*
+                _ => None,
+            }
+        }
     };
-    let strategy = match (name, number) {
-        ("random", None) => Strategy::Random,
-        ("pct", depth) => Strategy::Pct {
-            depth: depth.map_or(Ok(DEFAULT_DEPTH), str::parse).ok()?,
-        },
-        ("pos", None) => Strategy::Pos,
-        ("urw", None) => Strategy::Urw,
-        ("surw", None) => Strategy::Surw,
-        ("history", None) => Strategy::History,
-        ("noise", probability) => Strategy::Noise {
-            probability: probability
-                .map_or(Ok(DEFAULT_PROBABILITY), str::parse)
-                .ok()?,
-        },
-        _ => return None,
-    };
-    problem(&strategy).is_none().then_some(strategy)
 }
 
-/// Why the strategy cannot be used, if it cannot.
+samplers! {
+    "random" => Random, |seed| Random::new(seed).into();
+    "pct" => Pct { depth = 3 }, |depth, seed| Dispatcher::other(Pct::new(depth, seed));
+    "pos" => Pos, |seed| Dispatcher::other(Pos::new(seed));
+    "urw" => Urw, |seed| Dispatcher::other(Urw::new(seed));
+    "surw" => Surw, |seed| Dispatcher::other(Surw::new(seed));
+    "history" => History, |seed| Dispatcher::other(History::new(seed));
+    "noise" => Noise { probability = 0.1 },
+        |probability, seed| Dispatcher::other(Noise::new(probability, seed));
+}
+
+/// Returns why the strategy cannot be used, if it cannot.
 pub(crate) fn problem(strategy: &Strategy) -> Option<String> {
     match *strategy {
         Strategy::Pct { depth: 0 } => {
@@ -51,24 +84,7 @@ pub(crate) fn problem(strategy: &Strategy) -> Option<String> {
     }
 }
 
-/// The strategy's name without its number, and what runs it; `None` if it does not draw at random.
-pub(crate) fn sampler(
-    strategy: &Strategy,
-    seed: u64,
-) -> Option<(&'static str, Box<dyn raddle_engine::Strategy>)> {
-    Some(match *strategy {
-        Strategy::Random => ("random", Box::new(Random::new(seed))),
-        Strategy::Pct { depth } => ("pct", Box::new(Pct::new(depth, seed))),
-        Strategy::Pos => ("pos", Box::new(Pos::new(seed))),
-        Strategy::Urw => ("urw", Box::new(Urw::new(seed))),
-        Strategy::Surw => ("surw", Box::new(Surw::new(seed))),
-        Strategy::History => ("history", Box::new(History::new(seed))),
-        Strategy::Noise { probability } => ("noise", Box::new(Noise::new(probability, seed))),
-        _ => return None,
-    })
-}
-
-/// What takes turns if nobody says what to do.
+/// Returns the samplers that take turns in `Auto`.
 pub(crate) fn all(seed: u64) -> Vec<Box<dyn raddle_engine::Strategy>> {
     let seed = |number: usize| self::seed(seed, number);
     vec![
@@ -84,8 +100,8 @@ pub(crate) fn all(seed: u64) -> Vec<Box<dyn raddle_engine::Strategy>> {
     ]
 }
 
-/// The seed of a worker's random choices; the first has the one that was asked for. Well mixed, so that
-/// the numbers of one worker are not those of another a few steps later.
+/// Returns the seed of a worker's random choices; the first worker has the seed of the check. Well
+/// mixed, so that the numbers of one worker are not those of another a few steps later.
 pub(crate) fn seed(seed: u64, worker: usize) -> u64 {
     if worker == 0 {
         return seed;

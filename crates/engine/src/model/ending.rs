@@ -56,4 +56,6 @@ pub enum Record {
     Schedule,
     /// An alternative given by the user; the run was only an attempt.
     Alternative,
+    /// A scheduler of the user's, which made a choice that cannot be made.
+    Scheduler,
 }

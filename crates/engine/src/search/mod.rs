@@ -45,7 +45,7 @@ use crate::model::estimate::Estimate;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 use crate::world::State;
-use crate::world::strategy::{self, Repeat, Strategy};
+use crate::world::strategy::{self, Capabilities, Extent, KnownClass, Progress, Repeat, Strategy};
 
 /// Pauses and events, respectively, after which a thread is scheduled after those with fewer.
 const PATIENCE: u32 = 8;
@@ -237,8 +237,34 @@ impl Exhaustive {
         }
     }
 
+    /// True when no branch is left. The newest frames usually have one.
     fn is_done(&self) -> bool {
-        self.started && self.frames.iter().all(|frame| frame.branches.is_empty())
+        let mut frames = self.frames.iter().rev();
+        self.started && frames.all(|frame| frame.branches.is_empty())
+    }
+
+    /// Returns the part of the classes that has been run.
+    pub(crate) fn extent(&self) -> Extent {
+        if self.gave_up || !self.is_done() {
+            return Extent::Some;
+        }
+        match self.bound {
+            _ if !self.left_out => Extent::All,
+            Some(bound) if !self.weakened_late => {
+                Extent::Within(strategy::Bound::Preemptions(bound.preemptions))
+            }
+            _ => Extent::Some,
+        }
+    }
+
+    /// True when an execution was too long, and the search runs no more.
+    pub(crate) fn gave_up(&self) -> bool {
+        self.gave_up
+    }
+
+    /// Returns the estimated number of classes.
+    pub(crate) fn estimate(&self) -> Option<Estimate> {
+        self.sampler.as_ref()?.estimate()
     }
 
     /// Prepares the first step after the replayed part; later calls do nothing.
@@ -510,39 +536,23 @@ impl Strategy for Exhaustive {
         }
     }
 
-    fn retries(&self) -> bool {
-        self.exceeded
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            reads_discarded: true,
+            known_class: KnownClass::NeverOccurs,
+            max_events: self.too_long.unwrap_or(usize::MAX),
+            ..Capabilities::default()
+        }
     }
 
-    fn samples(&self) -> bool {
-        self.sampled
-    }
-
-    fn gave_up(&self) -> bool {
-        self.gave_up
-    }
-
-    fn most_events(&self) -> usize {
-        self.too_long.unwrap_or(usize::MAX)
-    }
-
-    fn estimate(&self) -> Option<Estimate> {
-        self.sampler.as_ref()?.estimate()
-    }
-
-    fn exhausted(&self) -> bool {
-        self.is_done() && !self.left_out && !self.gave_up
-    }
-
-    fn bounded(&self) -> Option<strategy::Bound> {
-        let all = self.is_done() && !self.weakened_late;
-        let bound = self.bound.filter(|_| all && self.left_out)?;
-        Some(strategy::Bound::Preemptions(bound.preemptions))
-    }
-
-    /// A send after an `assume` may revisit the receive that made the assumption fail.
-    fn runs_on(&self) -> bool {
-        true
+    fn progress(&self) -> Progress {
+        Progress {
+            is_attempt: self.exceeded,
+            is_sample: self.sampled,
+            gave_up: self.gave_up,
+            extent: self.extent(),
+            estimate: self.estimate(),
+        }
     }
 
     /// A thread that repeats a read before any new write exists is stopped: a later write will
@@ -556,9 +566,5 @@ impl Strategy for Exhaustive {
             true => Repeat::GoOn,
             false => Repeat::Stop,
         }
-    }
-
-    fn never_repeats(&self) -> bool {
-        true
     }
 }

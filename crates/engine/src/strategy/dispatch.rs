@@ -1,11 +1,9 @@
 //! Dispatch of a world's calls to its strategy.
 
-use std::any::Any;
-
 use super::coverage::CoverageGuided;
 use super::directed::Directed;
 use super::portfolio::Portfolio;
-use super::sampling::random::Random;
+use super::sampling::Random;
 use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
 use crate::search::Exhaustive;
@@ -13,32 +11,63 @@ use crate::world::strategy::{Dispatch, Strategy};
 use crate::world::{self, State};
 
 /// The strategy of a world. The random walk is called directly: it does so little that a virtual
-/// call at every step is measurable.
+/// call at every step is measurable. Strategies with a variant of their own are those that have
+/// more to say than the trait does.
 pub enum Dispatcher {
     /// The uniform random walk.
     Random(Random),
+    /// The exhaustive search, whose work can be shared and saved.
+    Search(Box<Exhaustive>),
+    /// Samplers and a search that take turns.
+    Portfolio(Box<Portfolio>),
+    /// A search for one execution that fits an alternative.
+    Directed(Box<Directed>),
+    /// A strategy that is guided by coverage.
+    Guided(Box<CoverageGuided>),
     /// Any other strategy.
     Other(Box<dyn Strategy>),
 }
 
-impl From<Box<dyn Strategy>> for Dispatcher {
-    fn from(strategy: Box<dyn Strategy>) -> Self {
-        if !(&*strategy as &dyn Any).is::<Random>() {
-            return Dispatcher::Other(strategy);
-        }
-        match (strategy as Box<dyn Any>).downcast() {
-            Ok(random) => Dispatcher::Random(*random),
-            Err(_) => unreachable!("it is one"),
-        }
+impl Dispatcher {
+    /// Wraps a strategy that is used through the trait only.
+    pub fn other(strategy: impl Strategy + 'static) -> Self {
+        Dispatcher::Other(Box::new(strategy))
     }
 }
 
-impl From<Dispatcher> for Box<dyn Strategy> {
-    fn from(dispatcher: Dispatcher) -> Self {
-        match dispatcher {
-            Dispatcher::Random(random) => Box::new(random),
-            Dispatcher::Other(strategy) => strategy,
-        }
+impl From<Box<dyn Strategy>> for Dispatcher {
+    fn from(strategy: Box<dyn Strategy>) -> Self {
+        Dispatcher::Other(strategy)
+    }
+}
+
+impl From<Random> for Dispatcher {
+    fn from(random: Random) -> Self {
+        Dispatcher::Random(random)
+    }
+}
+
+impl From<Exhaustive> for Dispatcher {
+    fn from(search: Exhaustive) -> Self {
+        Dispatcher::Search(Box::new(search))
+    }
+}
+
+impl From<Portfolio> for Dispatcher {
+    fn from(portfolio: Portfolio) -> Self {
+        Dispatcher::Portfolio(Box::new(portfolio))
+    }
+}
+
+impl From<Directed> for Dispatcher {
+    fn from(directed: Directed) -> Self {
+        Dispatcher::Directed(Box::new(directed))
+    }
+}
+
+impl From<CoverageGuided> for Dispatcher {
+    fn from(guided: CoverageGuided) -> Self {
+        Dispatcher::Guided(Box::new(guided))
     }
 }
 
@@ -47,7 +76,8 @@ impl Dispatch for Dispatcher {
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         match self {
             Dispatcher::Random(random) => Ok(random.pick(state)),
-            Dispatcher::Other(strategy) => strategy.choose(state),
+            Dispatcher::Search(search) => search.choose(state),
+            other => other.strategy_mut().choose(state),
         }
     }
 
@@ -61,6 +91,10 @@ impl Dispatch for Dispatcher {
     fn strategy(&self) -> &dyn Strategy {
         match self {
             Dispatcher::Random(random) => random,
+            Dispatcher::Search(search) => &**search,
+            Dispatcher::Portfolio(portfolio) => &**portfolio,
+            Dispatcher::Directed(directed) => &**directed,
+            Dispatcher::Guided(guided) => &**guided,
             Dispatcher::Other(strategy) => &**strategy,
         }
     }
@@ -69,6 +103,10 @@ impl Dispatch for Dispatcher {
     fn strategy_mut(&mut self) -> &mut dyn Strategy {
         match self {
             Dispatcher::Random(random) => random,
+            Dispatcher::Search(search) => &mut **search,
+            Dispatcher::Portfolio(portfolio) => &mut **portfolio,
+            Dispatcher::Directed(directed) => &mut **directed,
+            Dispatcher::Guided(guided) => &mut **guided,
             Dispatcher::Other(strategy) => &mut **strategy,
         }
     }
@@ -80,20 +118,26 @@ pub type World = world::World<Dispatcher>;
 impl World {
     /// Returns the exhaustive search, if the strategy is one or contains one.
     pub fn exhaustive(&mut self) -> Option<&mut Exhaustive> {
-        let strategy: &mut dyn Any = self.strategy_mut();
-        if strategy.is::<Exhaustive>() {
-            return strategy.downcast_mut();
+        match self.dispatch() {
+            Dispatcher::Search(search) => Some(search),
+            Dispatcher::Portfolio(portfolio) => portfolio.search(),
+            _ => None,
         }
-        strategy.downcast_mut::<Portfolio>()?.search()
     }
 
     /// Returns the strategy if it searches for an execution that fits an alternative.
     pub fn directed(&mut self) -> Option<&mut Directed> {
-        (self.strategy_mut() as &mut dyn Any).downcast_mut()
+        match self.dispatch() {
+            Dispatcher::Directed(directed) => Some(directed),
+            _ => None,
+        }
     }
 
     /// Returns the strategy if it is guided by coverage.
     pub fn guided(&mut self) -> Option<&mut CoverageGuided> {
-        (self.strategy_mut() as &mut dyn Any).downcast_mut()
+        match self.dispatch() {
+            Dispatcher::Guided(guided) => Some(guided),
+            _ => None,
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A strategy sees the pending operation of every enabled thread. It chooses the thread that runs,
 //! and the outcome of an operation that has several. It never sees how threads are run. The world
-//! defines the interface; see [`Strategy`]. A new strategy is one file here.
+//! defines the interface; see [`Strategy`]. A new sampler is one file in `sampling`, which names it.
 
 mod coverage;
 mod directed;
@@ -18,20 +18,13 @@ pub use dispatch::{Dispatcher, World};
 pub use guided::Guided;
 pub use portfolio::Portfolio;
 pub use replay::Replay;
-pub use sampling::delay::Delay;
-pub use sampling::enumerate::Enumerate;
-pub use sampling::history::History;
-pub use sampling::holdback::Holdback;
-pub use sampling::noise::Noise;
-pub use sampling::pct::Pct;
-pub use sampling::pos::Pos;
-pub use sampling::random::Random;
-pub use sampling::surw::Surw;
-pub use sampling::urw::Urw;
+pub use sampling::*;
 
 pub use crate::model::choice::{Choice, Planned};
 pub use crate::model::ending::{Divergence, Record};
 pub use crate::search::{
     CheapestReplay as Along, CheapestReplay, Exhaustive, Item, Reach, Reductions, Sampling,
 };
-pub use crate::world::strategy::{Bound, Repeat, Strategy};
+pub use crate::world::strategy::{
+    Bound, Capabilities, Extent, KnownClass, Progress, Randomness, Repeat, Strategy,
+};

@@ -13,11 +13,12 @@ use crate::base::ids::ThreadId;
 use crate::base::rng::Rng;
 use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Ending};
-use crate::model::estimate::Estimate;
 use crate::model::execution::Execution;
 use crate::search::Exhaustive;
 use crate::world::State;
-use crate::world::strategy::{Bound, Repeat, Strategy};
+use crate::world::strategy::{
+    Capabilities, Extent, KnownClass, Progress, Randomness, Repeat, Strategy,
+};
 
 /// One turn in this many is the search's, if there is one.
 const SEARCH: usize = 3;
@@ -79,7 +80,7 @@ impl Portfolio {
         match (self.samplers.get(self.turn), &self.search) {
             (Some(sampler), _) => &**sampler,
             (None, Some(search)) => search,
-            (None, None) => unreachable!("somebody has a turn"),
+            (None, None) => unreachable!("some strategy has a turn"),
         }
     }
 
@@ -87,7 +88,7 @@ impl Portfolio {
         match (self.samplers.get_mut(self.turn), &mut self.search) {
             (Some(sampler), _) => &mut **sampler,
             (None, Some(search)) => search,
-            (None, None) => unreachable!("somebody has a turn"),
+            (None, None) => unreachable!("some strategy has a turn"),
         }
     }
 
@@ -156,7 +157,7 @@ impl Strategy for Portfolio {
 
     fn end(&mut self, execution: &Execution, ending: &Ending) {
         self.now_mut().end(execution, ending);
-        if sampling::is_whole(ending) && self.search.is_some() && !self.now().samples() {
+        if sampling::is_whole(ending) && self.search.is_some() && !self.now().progress().is_sample {
             self.share_out(execution.reads_from_fingerprint());
         }
         self.lessons += 1;
@@ -169,66 +170,37 @@ impl Strategy for Portfolio {
         }
     }
 
-    /// A search reaches new classes in the end; without one, every execution counts.
-    fn skips_known(&self) -> bool {
-        self.search.as_ref().is_some_and(|search| !search.gave_up())
-    }
-
-    fn retries(&self) -> bool {
-        self.now().retries()
-    }
-
-    fn samples(&self) -> bool {
-        self.now().samples()
-    }
-
-    fn gave_up(&self) -> bool {
-        self.now().gave_up()
-    }
-
-    fn most_events(&self) -> usize {
-        self.now().most_events()
-    }
-
-    fn estimate(&self) -> Option<Estimate> {
-        self.search.as_ref()?.estimate()
-    }
-
-    fn exhausted(&self) -> bool {
-        self.search.as_ref().is_some_and(Strategy::exhausted)
-    }
-
-    fn bounded(&self) -> Option<Bound> {
-        self.search.as_ref()?.bounded()
-    }
-
-    fn runs_on(&self) -> bool {
-        self.now().runs_on()
-    }
-
-    fn is_exact(&self) -> bool {
-        self.now().is_exact()
-    }
-
     fn repeats(&mut self, state: &State, thread: ThreadId) -> Repeat {
         self.now_mut().repeats(state, thread)
     }
 
-    fn watches(&self) -> bool {
-        self.now().watches()
+    /// Those of the strategy whose turn it is. A known class is an attempt while there is a search,
+    /// because that reaches new classes in the end.
+    fn capabilities(&self) -> Capabilities {
+        let now = self.now().capabilities();
+        let searches = |search: &Exhaustive| !search.gave_up();
+        Capabilities {
+            known_class: match self.search.as_ref().is_some_and(searches) {
+                true => KnownClass::IsAttempt,
+                false => KnownClass::Counts,
+            },
+            randomness: match now.randomness {
+                Randomness::None => Randomness::Seeded,
+                drawn => drawn,
+            },
+            ..now
+        }
     }
 
-    fn draws(&self) -> bool {
-        self.now().draws()
-    }
-
-    /// Only the samplers: the search runs in one worker.
-    fn with_seed(&self, seed: u64) -> Option<Box<dyn Strategy>> {
-        let mut rng = Rng::new(seed);
-        let samplers = self.samplers.iter();
-        let samplers = samplers
-            .filter_map(|one| one.with_seed(rng.next()))
-            .collect();
-        Some(Box::new(Portfolio::new(samplers, None, seed)))
+    /// The last execution is that of the strategy whose turn it was; only the search has an end.
+    fn progress(&self) -> Progress {
+        Progress {
+            extent: self
+                .search
+                .as_ref()
+                .map_or(Extent::Some, Exhaustive::extent),
+            estimate: self.search.as_ref().and_then(Exhaustive::estimate),
+            ..self.now().progress()
+        }
     }
 }

@@ -30,13 +30,14 @@ use crate::memory::happens_before::{HappensBefore, LatestWrites};
 use crate::memory::races::Races;
 use crate::memory::views::Views;
 use crate::memory::{Model, is_weak};
+use crate::model::choice::Choice;
 use crate::model::ending::Ending;
 use crate::model::execution::{Execution, ThreadInfo};
 use crate::model::operation::Operation;
 use policy::SpuriousCounts;
 use positions::Positions;
 use spin::{Spinner, TimedWait};
-use strategy::{Dispatch, Strategy};
+use strategy::{Dispatch, Randomness, Strategy};
 
 /// What the substrate must do now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -154,6 +155,12 @@ impl State {
             Operation::Load { .. } | Operation::Store { .. } if !self.may_be_stale() => 1,
             _ => self.count_outcomes(thread),
         }
+    }
+
+    /// Returns the choices that run this enabled thread, one for each possible outcome.
+    pub fn choices(&self, thread: ThreadId) -> impl Iterator<Item = Choice> + '_ {
+        let outcomes = (0..self.outcomes(thread)).filter(move |&it| self.allows(thread, it));
+        outcomes.map(move |outcome| Choice { thread, outcome })
     }
 
     /// True when a read may take another write than the coherence-latest, and a write another place
@@ -314,7 +321,7 @@ pub struct World<D> {
 
 impl<D: Dispatch> World<D> {
     /// A world in which no execution has been started.
-    pub fn new(strategy: Box<dyn Strategy>, max_events: usize) -> Self {
+    pub fn new(strategy: impl Into<D>, max_events: usize) -> Self {
         World {
             state: State::default(),
             strategy: strategy.into(),
@@ -342,12 +349,15 @@ impl<D: Dispatch> World<D> {
         if !self.strategy.strategy_mut().begin() {
             return false;
         }
-        let weak = self.is_weak || !self.started || self.strategy().is_exact();
+        let capabilities = self.strategy().capabilities();
+        let weak = self.is_weak || !self.started || capabilities.reads_all_outcomes;
         self.started = true;
-        self.most_events = self.max_events.min(self.strategy().most_events());
+        self.most_events = self.max_events.min(capabilities.max_events);
         let weak = weak && self.model == Model::Rc11;
         self.state.reset(weak, !weak && self.has_cells);
-        self.state.is_plain = !self.is_weak && self.strategy().draws();
+        self.state.is_plain = !self.is_weak
+            && capabilities.randomness == Randomness::Independent
+            && !capabilities.reads_all_outcomes;
         self.positions.clear();
         self.ending = None;
         self.state.add_thread(None, site);
@@ -390,7 +400,8 @@ impl<D: Dispatch> World<D> {
             self.is_weak = true;
             self.state.is_plain = false;
         }
-        if matches!(operation, Operation::Assume) && !self.strategy().runs_on() {
+        if matches!(operation, Operation::Assume) && !self.strategy().capabilities().reads_discarded
+        {
             return self.stop(Ending::Discarded);
         }
         if self.goes_without_saying(thread, &operation) {
@@ -537,8 +548,13 @@ impl<D: Dispatch> World<D> {
         self.most_events
     }
 
-    /// Replaces the strategy between two executions; gives the old one.
-    pub fn set_strategy(&mut self, strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {
-        std::mem::replace(&mut self.strategy, strategy.into()).into()
+    /// Replaces the strategy between two executions; returns the old one.
+    pub fn set_strategy(&mut self, strategy: impl Into<D>) -> D {
+        std::mem::replace(&mut self.strategy, strategy.into())
+    }
+
+    /// Returns the strategy as it is dispatched to.
+    pub(crate) fn dispatch(&mut self) -> &mut D {
+        &mut self.strategy
     }
 }

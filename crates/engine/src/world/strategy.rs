@@ -1,10 +1,9 @@
 //! The interface between the world and the strategies above it.
 //!
-//! The world asks a [`Strategy`] which thread goes on; it names no particular one. Strategies are used
-//! as trait objects, and [`Dispatch`] is how the world calls one: directly where a virtual call at every
-//! step would show.
-
-use std::any::Any;
+//! A [`Strategy`] chooses the thread that runs next; the world names no particular one. Its
+//! constant properties are one value, [`Capabilities`], and what changes while it runs is another,
+//! [`Progress`]. Strategies are trait objects, and [`Dispatch`] is how the world calls one:
+//! directly where a virtual call at every step is measurable.
 
 use super::State;
 use crate::base::ids::ThreadId;
@@ -13,140 +12,173 @@ use crate::model::ending::{Divergence, Ending};
 use crate::model::estimate::Estimate;
 use crate::model::execution::Execution;
 
-/// How far a search goes.
+/// A limit within which a search is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// To what can be run with at most so many preemptions.
+    /// Classes with a linearization of at most this many preemptions.
     Preemptions(u32),
-    /// To schedules with at most so many delays.
+    /// Schedules with at most this many delays.
     Delays(u32),
 }
 
-/// What becomes of a thread that is about to do once more what it has just done.
+/// The answer to a thread that is about to repeat a round of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// It goes on, because it is known to.
+    /// It goes on, because its next operations are known.
     GoOn,
-    /// It waits until something that it read has changed.
+    /// It waits until a location that it read has changed.
     Wait,
-    /// It never goes on: there is another execution in which it looks later, and sees what it waits
-    /// for the first time.
+    /// It never goes on: in another execution it reads later, and takes the value that it waits for
+    /// with its first read.
     Stop,
 }
 
+/// How the choices of a strategy depend on random numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Randomness {
+    /// They do not.
+    #[default]
+    None,
+    /// They depend on a seed and on earlier executions.
+    Seeded,
+    /// They depend on a seed, and every execution is drawn independently of the classes of earlier
+    /// ones.
+    Independent,
+}
+
+/// What an execution of a class counts that was run before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KnownClass {
+    /// It counts as an execution of a known class.
+    #[default]
+    Counts,
+    /// It is an attempt and does not count.
+    IsAttempt,
+    /// It never occurs, so classes need not be compared.
+    NeverOccurs,
+}
+
+/// What a strategy reads and what it promises, for the execution that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Reads all outcomes of every operation, in every execution. Otherwise a read takes only the
+    /// coherence-latest write until the program has used an access weaker than SeqCst.
+    pub reads_all_outcomes: bool,
+    /// Reads repetitions of a loop as soon as they occur. Otherwise only long executions are
+    /// watched for them.
+    pub reads_repetitions: bool,
+    /// Reads the rest of an execution that the program has discarded, because a later send may
+    /// revisit the receive that made an assumption fail.
+    pub reads_discarded: bool,
+    /// How it draws.
+    pub randomness: Randomness,
+    /// How it treats classes that were run before.
+    pub known_class: KnownClass,
+    /// Maximum events of an execution, if that is less than the limit of the check.
+    pub max_events: usize,
+}
+
+impl Default for Capabilities {
+    fn default() -> Self {
+        Capabilities {
+            reads_all_outcomes: false,
+            reads_repetitions: true,
+            reads_discarded: false,
+            randomness: Randomness::None,
+            known_class: KnownClass::Counts,
+            max_events: usize::MAX,
+        }
+    }
+}
+
+impl Capabilities {
+    /// Returns those of a sampler whose executions are independent draws.
+    pub const SAMPLER: Capabilities = Capabilities {
+        reads_all_outcomes: false,
+        reads_repetitions: false,
+        reads_discarded: false,
+        randomness: Randomness::Independent,
+        known_class: KnownClass::Counts,
+        max_events: usize::MAX,
+    };
+}
+
+/// The part of a program's behaviour that a strategy has run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// An unknown part.
+    #[default]
+    Some,
+    /// Everything within a bound; there is more beyond it.
+    Within(Bound),
+    /// Every class.
+    All,
+}
+
+/// What is known of a strategy between two executions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The execution that has just ended was only an attempt: it does not count and is not checked.
+    pub is_attempt: bool,
+    /// The execution that has just ended was a sample for an estimate: its failures are real, but
+    /// it does not count, because the search will run its class.
+    pub is_sample: bool,
+    /// The execution that has just ended was too long, and the strategy runs no more. Other
+    /// strategies may run the program.
+    pub gave_up: bool,
+    /// What has been run.
+    pub extent: Extent,
+    /// Estimated number of classes.
+    pub estimate: Option<Estimate>,
+}
+
 /// Decides what happens next, execution after execution.
-pub trait Strategy: Any + Send {
+pub trait Strategy: Send {
     /// Prepares the next execution; `false` when there is none left to run.
     fn begin(&mut self) -> bool;
 
-    /// Picks one of the enabled threads. Never called when no thread is enabled.
+    /// Chooses one of the enabled threads. Never called when no thread is enabled.
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>>;
 
-    /// Is told that no thread can go on, although some have not ended.
+    /// Receives the state in which no thread can go on, although some have not ended.
     fn stuck(&mut self, _state: &State) -> Result<(), Box<Divergence>> {
         Ok(())
     }
 
-    /// Is told how the execution ended.
+    /// Receives the finished execution.
     fn end(&mut self, _execution: &Execution, _ending: &Ending) {}
 
-    /// Is shown an execution that another strategy has run, to learn from it what it can.
+    /// Learns from an execution that another strategy has run.
     fn learn(&mut self, _execution: &Execution, _ending: &Ending) {}
 
-    /// Whether an execution of a class that was run before is only an attempt.
-    fn skips_known(&self) -> bool {
-        false
-    }
-
-    /// Whether the execution that has just ended was only an attempt: it is not counted, and nobody
-    /// looks at it.
-    fn retries(&self) -> bool {
-        false
-    }
-
-    /// Whether the execution that goes on, or has just ended, is for an estimate only: what is wrong
-    /// with it is wrong, but it is counted nowhere, because the search will come to it.
-    fn samples(&self) -> bool {
-        false
-    }
-
-    /// Whether the execution that has just ended was too long for it, and it runs no more. That says
-    /// nothing of the program: others may run it.
-    fn gave_up(&self) -> bool {
-        false
-    }
-
-    /// So many events at most may an execution have that is its own.
-    fn most_events(&self) -> usize {
-        usize::MAX
-    }
-
-    /// How many classes there are, if it is known roughly.
-    fn estimate(&self) -> Option<Estimate> {
-        None
-    }
-
-    /// Whether every class of the program has been run.
-    fn exhausted(&self) -> bool {
-        false
-    }
-
-    /// The bound within which everything has been run, if that is not everything.
-    fn bounded(&self) -> Option<Bound> {
-        None
-    }
-
-    /// Whether an execution that does not count must be run on all the same, because other threads
-    /// may do what makes others count.
-    fn runs_on(&self) -> bool {
-        false
-    }
-
-    /// Whether it counts on being told all outcomes there are in every execution, the first included.
-    fn is_exact(&self) -> bool {
-        false
-    }
-
-    /// Is told that a thread is about to do once more what it has just done, with nothing changed in
-    /// the thread or by it; says what becomes of the thread.
+    /// Decides about a thread that is about to repeat a round of a loop, with nothing changed in
+    /// the thread or by it.
     fn repeats(&mut self, _state: &State, _thread: ThreadId) -> Repeat {
         Repeat::Wait
     }
 
-    /// Whether it matters how soon a thread is found to repeat itself; if not, only long executions
-    /// are watched for that.
-    fn watches(&self) -> bool {
-        true
+    /// Returns what the strategy reads and promises for the execution that has begun.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
     }
 
-    /// Whether every execution is drawn at random, whatever the others were.
-    fn draws(&self) -> bool {
-        false
-    }
-
-    /// The same strategy with other random choices, before it has learned anything; `None` if it makes
-    /// no random choices.
-    fn with_seed(&self, _seed: u64) -> Option<Box<dyn Strategy>> {
-        None
-    }
-
-    /// Whether no two executions belong to one class, so that nobody needs to compare them.
-    fn never_repeats(&self) -> bool {
-        false
+    /// Returns what the last execution counts for, and what is left to run.
+    fn progress(&self) -> Progress {
+        Progress::default()
     }
 }
 
 /// The strategy of a world, called directly or through a trait object.
-pub trait Dispatch: From<Box<dyn Strategy>> + Into<Box<dyn Strategy>> {
+pub trait Dispatch {
     /// As [`Strategy::choose`].
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>>;
 
-    /// Whether the running thread goes on without a choice where no class is lost that way.
+    /// True when the running thread goes on without a choice where no class is lost that way.
     fn skips_trivial_choices(&self) -> bool;
 
-    /// The strategy.
+    /// Returns the strategy.
     fn strategy(&self) -> &dyn Strategy;
 
-    /// The strategy.
+    /// Returns the strategy.
     fn strategy_mut(&mut self) -> &mut dyn Strategy;
 }

@@ -73,7 +73,7 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::MemoryError(_) => FailureKind::UseAfterFree,
         Finding::Crash(_) => FailureKind::Crash,
         Finding::Nondeterminism(divergence) => match divergence.from {
-            Record::EarlierRun => FailureKind::Nondeterminism,
+            Record::EarlierRun | Record::Scheduler => FailureKind::Nondeterminism,
             Record::Schedule => FailureKind::ScheduleMismatch,
             Record::Alternative => FailureKind::Impossible,
         },

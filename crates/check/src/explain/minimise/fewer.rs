@@ -146,7 +146,7 @@ impl Minimiser<'_> {
             memory: model,
             ..self.checker.limits()
         };
-        let exploration = Exploration::new(Box::new(search), limits);
+        let exploration = Exploration::new(search, limits);
         let context = self.checker.context(exploration, self.fatal.clone());
         let _watch = self.watch(&context);
         let mut surely = true;

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::check::Finding;
 use raddle_engine::minimise::{self, Cost};
-use raddle_engine::strategy::{Guided, Planned, Replay};
+use raddle_engine::strategy::{Dispatcher, Guided, Planned, Replay};
 use raddle_engine::{Ending, Execution, Exploration, Schedule, Strategy};
 use raddle_report::{CriticalPair, Failure, Minimised, RecordedExecution};
 
@@ -160,7 +160,8 @@ impl<'a> Minimiser<'a> {
         fatal: &Arc<FatalReport>,
         original: Original,
     ) -> Self {
-        let exploration = Exploration::new(Box::new(Guided::new(Vec::new())), checker.limits());
+        let exploration =
+            Exploration::new(Dispatcher::other(Guided::new(Vec::new())), checker.limits());
         Minimiser {
             checker,
             body,

@@ -36,7 +36,7 @@ use crate::model::ending::{Divergence, Ending};
 use crate::model::execution::Execution;
 use crate::strategy::coverage::corpus::{Corpus, Stream};
 use crate::world::State;
-use crate::world::strategy::Strategy;
+use crate::world::strategy::{Capabilities, Randomness, Strategy};
 use steps::step;
 
 /// Executions without new coverage after which combinations count.
@@ -341,6 +341,13 @@ impl Strategy for CoverageGuided {
             if self.stale >= STALE {
                 self.phase = Phase::Combinatorial;
             }
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            randomness: Randomness::Seeded,
+            ..Capabilities::default()
         }
     }
 }

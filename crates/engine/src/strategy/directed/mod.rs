@@ -21,7 +21,7 @@ use crate::model::ending::{Divergence, Ending, Record};
 use crate::model::execution::Execution;
 use crate::search::Exhaustive;
 use crate::world::State;
-use crate::world::strategy::{Repeat, Strategy};
+use crate::world::strategy::{Capabilities, Extent, Progress, Repeat, Strategy};
 
 /// Number of runs that hold threads back before the search begins.
 const MAX_GREEDY: u32 = 12;
@@ -86,7 +86,7 @@ impl Directed {
     /// Returns why no execution fits; `None` unless all were examined.
     pub fn why(&self) -> Option<Why> {
         match &self.phase {
-            Phase::Searching(search) if !self.found && search.exhausted() => {
+            Phase::Searching(search) if !self.found && search.extent() == Extent::All => {
                 Some(self.evidence.why(self.model))
             }
             _ => None,
@@ -200,16 +200,18 @@ impl Strategy for Directed {
         }
     }
 
-    fn retries(&self) -> bool {
-        !self.found
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            reads_discarded: matches!(self.phase, Phase::Searching(_)),
+            ..Capabilities::default()
+        }
     }
 
-    fn exhausted(&self) -> bool {
-        false
-    }
-
-    fn runs_on(&self) -> bool {
-        matches!(self.phase, Phase::Searching(_))
+    fn progress(&self) -> Progress {
+        Progress {
+            is_attempt: !self.found,
+            ..Progress::default()
+        }
     }
 
     fn repeats(&mut self, state: &State, thread: ThreadId) -> Repeat {

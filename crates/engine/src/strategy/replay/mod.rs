@@ -24,7 +24,7 @@ use crate::model::naming::Names;
 use crate::model::operation::Operation;
 use crate::model::schedule::{Schedule, ScheduleStep};
 use crate::world::State;
-use crate::world::strategy::{Repeat, Strategy};
+use crate::world::strategy::{Progress, Repeat, Strategy};
 use bindings::{Bindings, Fit};
 
 /// Maximum number of runs.
@@ -366,7 +366,10 @@ impl Strategy for Replay {
         }
     }
 
-    fn retries(&self) -> bool {
-        self.retries
+    fn progress(&self) -> Progress {
+        Progress {
+            is_attempt: self.retries,
+            ..Progress::default()
+        }
     }
 }

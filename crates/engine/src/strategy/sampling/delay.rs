@@ -12,7 +12,7 @@ use crate::base::ids::ThreadId;
 use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Record};
 use crate::world::State;
-use crate::world::strategy::{Bound, Strategy};
+use crate::world::strategy::{Bound, Capabilities, Extent, Progress, Strategy};
 
 /// All schedules with few delays.
 #[derive(Debug)]
@@ -118,16 +118,23 @@ impl Strategy for Delay {
         }))
     }
 
-    fn exhausted(&self) -> bool {
-        self.done && !self.left_out
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            reads_all_outcomes: true,
+            ..Capabilities::default()
+        }
     }
 
-    fn is_exact(&self) -> bool {
-        true
-    }
-
-    fn bounded(&self) -> Option<Bound> {
-        (self.done && self.left_out).then_some(Bound::Delays(self.bound))
+    fn progress(&self) -> Progress {
+        let extent = match (self.done, self.left_out) {
+            (false, _) => Extent::Some,
+            (true, true) => Extent::Within(Bound::Delays(self.bound)),
+            (true, false) => Extent::All,
+        };
+        Progress {
+            extent,
+            ..Progress::default()
+        }
     }
 }
 
@@ -139,8 +146,7 @@ fn alternatives(state: &State) -> Vec<(Choice, u32)> {
     threads.sort_by_key(|&thread| (thread < last, thread));
     let mut alternatives = Vec::new();
     for (delays, thread) in threads.into_iter().enumerate() {
-        let outcomes = (0..state.outcomes(thread)).filter(|&it| state.allows(thread, it));
-        let choices = outcomes.map(|outcome| Choice { thread, outcome });
+        let choices = state.choices(thread);
         alternatives.extend(choices.map(|choice| (choice, delays as u32)));
     }
     alternatives

@@ -9,7 +9,7 @@ use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Ending, Record};
 use crate::model::execution::Execution;
 use crate::world::State;
-use crate::world::strategy::{Bound, Repeat, Strategy};
+use crate::world::strategy::{Bound, Capabilities, Extent, Progress, Repeat, Strategy};
 
 /// All schedules in depth-first order.
 #[derive(Debug, Default)]
@@ -125,27 +125,29 @@ impl Strategy for Enumerate {
         Repeat::Stop
     }
 
-    fn exhausted(&self) -> bool {
-        self.exhausted && !self.left_out
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            reads_all_outcomes: true,
+            ..Capabilities::default()
+        }
     }
 
-    fn bounded(&self) -> Option<Bound> {
-        let bound = self.preemptions.filter(|_| self.exhausted && self.left_out);
-        bound.map(Bound::Preemptions)
-    }
-
-    fn is_exact(&self) -> bool {
-        true
+    fn progress(&self) -> Progress {
+        let extent = match (self.exhausted, self.left_out, self.preemptions) {
+            (true, false, _) => Extent::All,
+            (true, true, Some(preemptions)) => Extent::Within(Bound::Preemptions(preemptions)),
+            _ => Extent::Some,
+        };
+        Progress {
+            extent,
+            ..Progress::default()
+        }
     }
 }
 
 fn all_choices(state: &State) -> Vec<Choice> {
     let mut threads: Vec<ThreadId> = state.enabled().to_vec();
     threads.sort();
-    let mut choices = Vec::new();
-    for thread in threads {
-        let outcomes = (0..state.outcomes(thread)).filter(|&it| state.allows(thread, it));
-        choices.extend(outcomes.map(|outcome| Choice { thread, outcome }));
-    }
-    choices
+    let choices = |thread| state.choices(thread);
+    threads.into_iter().flat_map(choices).collect()
 }

@@ -16,7 +16,7 @@ use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
 use crate::strategy::sampling;
 use crate::world::State;
-use crate::world::strategy::Strategy;
+use crate::world::strategy::{Capabilities, Randomness, Strategy};
 
 /// Maximum number of decisions stored; later ones are not.
 const MOST_DECISIONS: usize = 1 << 20;
@@ -90,11 +90,10 @@ impl Strategy for History {
         Ok(sampling::run(&mut self.rng, state, thread))
     }
 
-    fn watches(&self) -> bool {
-        false
-    }
-
-    fn with_seed(&self, seed: u64) -> Option<Box<dyn Strategy>> {
-        Some(Box::new(Self::new(seed)))
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            randomness: Randomness::Seeded,
+            ..Capabilities::SAMPLER
+        }
     }
 }

@@ -1,20 +1,31 @@
 //! Strategies that sample or enumerate schedules, and their common parts.
 
-pub(super) mod delay;
-pub(super) mod enumerate;
+mod delay;
+mod enumerate;
 mod family;
-pub(super) mod history;
-pub(super) mod holdback;
-pub(super) mod noise;
-pub(super) mod pct;
-pub(super) mod pos;
+mod history;
+mod holdback;
+mod noise;
+mod pct;
+mod pos;
 mod priorities;
 mod races;
-pub(super) mod random;
+mod random;
 mod shares;
-pub(super) mod surw;
+mod surw;
 mod target;
-pub(super) mod urw;
+mod urw;
+
+pub use delay::Delay;
+pub use enumerate::Enumerate;
+pub use history::History;
+pub use holdback::Holdback;
+pub use noise::Noise;
+pub use pct::Pct;
+pub use pos::Pos;
+pub use random::Random;
+pub use surw::Surw;
+pub use urw::Urw;
 
 pub(super) use priorities::Priorities;
 pub(super) use races::races;

@@ -12,7 +12,7 @@ use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
 use crate::strategy::sampling;
 use crate::world::State;
-use crate::world::strategy::Strategy;
+use crate::world::strategy::{Capabilities, Strategy};
 
 /// Maximum consecutive steps of a thread that others may be waiting for in a loop.
 const LONG_TURN: u64 = 1_000;
@@ -85,15 +85,7 @@ impl Strategy for Noise {
         Ok(sampling::run(&mut self.rng, state, thread))
     }
 
-    fn draws(&self) -> bool {
-        true
-    }
-
-    fn watches(&self) -> bool {
-        false
-    }
-
-    fn with_seed(&self, seed: u64) -> Option<Box<dyn Strategy>> {
-        Some(Box::new(Self::new(self.probability, seed)))
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::SAMPLER
     }
 }

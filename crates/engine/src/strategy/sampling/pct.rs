@@ -20,7 +20,7 @@ use crate::model::ending::{Divergence, Ending};
 use crate::model::execution::Execution;
 use crate::strategy::sampling;
 use crate::world::State;
-use crate::world::strategy::Strategy;
+use crate::world::strategy::{Capabilities, Strategy};
 
 /// Number of executions during which longer ones than so far are expected.
 const FEW: u64 = 10;
@@ -170,11 +170,11 @@ impl Strategy for Pct {
         }
     }
 
-    fn draws(&self) -> bool {
-        true
-    }
-
-    fn with_seed(&self, seed: u64) -> Option<Box<dyn Strategy>> {
-        Some(Box::new(Self::between(self.shallowest, self.deepest, seed)))
+    /// A priority starves the others while its thread busy-waits, so loops are watched early.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            reads_repetitions: true,
+            ..Capabilities::SAMPLER
+        }
     }
 }

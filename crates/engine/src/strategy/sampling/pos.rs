@@ -16,7 +16,7 @@ use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
 use crate::strategy::sampling;
 use crate::world::State;
-use crate::world::strategy::Strategy;
+use crate::world::strategy::{Capabilities, Strategy};
 
 /// Steps after which all priorities are redrawn.
 const LONG_WAIT: u64 = 1_000;
@@ -74,15 +74,7 @@ impl Strategy for Pos {
         Ok(sampling::run(&mut self.rng, state, thread))
     }
 
-    fn draws(&self) -> bool {
-        true
-    }
-
-    fn watches(&self) -> bool {
-        false
-    }
-
-    fn with_seed(&self, seed: u64) -> Option<Box<dyn Strategy>> {
-        Some(Box::new(Self::new(seed)))
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::SAMPLER
     }
 }

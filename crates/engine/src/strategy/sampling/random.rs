@@ -5,7 +5,7 @@ use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
 use crate::strategy::sampling;
 use crate::world::State;
-use crate::world::strategy::Strategy;
+use crate::world::strategy::{Capabilities, Strategy};
 
 /// A random walk; the same seed gives the same schedules.
 #[derive(Clone, Debug)]
@@ -37,15 +37,7 @@ impl Strategy for Random {
         Ok(self.pick(state))
     }
 
-    fn draws(&self) -> bool {
-        true
-    }
-
-    fn watches(&self) -> bool {
-        false
-    }
-
-    fn with_seed(&self, seed: u64) -> Option<Box<dyn Strategy>> {
-        Some(Box::new(Self::new(seed)))
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::SAMPLER
     }
 }

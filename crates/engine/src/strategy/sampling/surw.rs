@@ -18,7 +18,7 @@ use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::strategy::sampling;
 use crate::world::State;
-use crate::world::strategy::Strategy;
+use crate::world::strategy::{Capabilities, Strategy};
 
 /// Selectively uniform random walk.
 #[derive(Clone, Debug)]
@@ -156,15 +156,7 @@ impl Strategy for Surw {
         self.end(execution, ending);
     }
 
-    fn draws(&self) -> bool {
-        true
-    }
-
-    fn watches(&self) -> bool {
-        false
-    }
-
-    fn with_seed(&self, seed: u64) -> Option<Box<dyn Strategy>> {
-        Some(Box::new(Self::new(seed)))
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::SAMPLER
     }
 }

@@ -16,7 +16,7 @@ use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::strategy::sampling;
 use crate::world::State;
-use crate::world::strategy::Strategy;
+use crate::world::strategy::{Capabilities, Strategy};
 
 /// Uniform random walk over interleavings.
 #[derive(Clone, Debug)]
@@ -77,15 +77,7 @@ impl Strategy for Urw {
         self.end(execution, ending);
     }
 
-    fn draws(&self) -> bool {
-        true
-    }
-
-    fn watches(&self) -> bool {
-        false
-    }
-
-    fn with_seed(&self, seed: u64) -> Option<Box<dyn Strategy>> {
-        Some(Box::new(Self::new(seed)))
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::SAMPLER
     }
 }

@@ -389,7 +389,7 @@ fn clocks_and_outcomes_are_as_defined() {
     let mut widest = 0;
     let mut stale_writes = 0;
     let mut world =
-        World::<Box<dyn Strategy>>::new(Box::new(Unasked), usize::MAX).under(Model::Rc11);
+        World::<Box<dyn Strategy>>::new(Box::new(Unasked) as Box<_>, usize::MAX).under(Model::Rc11);
     for seed in 0..PROGRAMS {
         let mut rng = fastrand::Rng::with_seed(seed);
         let site = SiteId::new(0);
@@ -574,7 +574,8 @@ impl Objects {
 #[test]
 fn clocks_of_objects_are_as_defined() {
     let mut world =
-        World::<Box<dyn Strategy>>::new(Box::new(Unasked), usize::MAX).under(Model::Rc11);
+        World::<Box<dyn Strategy>>::new(Box::new(Unasked) as Box<dyn Strategy>, usize::MAX)
+            .under(Model::Rc11);
     let mut order = HappensBefore::<LatestWrites>::default();
     let mut acquired = [0; 8];
     for seed in 0..5 * PROGRAMS {

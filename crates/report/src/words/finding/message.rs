@@ -31,6 +31,7 @@ impl FindingContext<'_> {
                 Record::EarlierRun => self.nondeterminism(divergence),
                 Record::Schedule => mismatch(divergence),
                 Record::Alternative => "the run was only an attempt".to_owned(),
+                Record::Scheduler => divergence.expected.clone(),
             },
         };
         text + &self.stale()

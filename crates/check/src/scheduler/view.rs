@@ -1,0 +1,423 @@
+//! The view of an execution that a scheduler has.
+
+use std::fmt;
+use std::sync::atomic::Ordering;
+
+use raddle_engine::{Ending, Execution, SiteId, State, ThreadId};
+
+use super::Choice;
+use crate::runtime::Places;
+
+/// What a [`Scheduler`](super::Scheduler) reads before it chooses.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    state: &'a State,
+    /// The enabled threads in the order of their creation.
+    enabled: &'a [ThreadId],
+    places: &'a Places,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(state: &'a State, enabled: &'a [ThreadId], places: &'a Places) -> Self {
+        View {
+            state,
+            enabled,
+            places,
+        }
+    }
+
+    /// The threads that can run, in the order of their creation; at least one.
+    pub fn enabled(&self) -> impl ExactSizeIterator<Item = Thread<'a>> + DoubleEndedIterator {
+        let view = *self;
+        self.enabled.iter().map(move |&id| Thread { view, id })
+    }
+
+    /// Returns the thread if it is enabled.
+    pub fn thread(&self, id: ThreadId) -> Option<Thread<'a>> {
+        let is_enabled = self.enabled.binary_search(&id).is_ok();
+        is_enabled.then_some(Thread { view: *self, id })
+    }
+
+    /// Number of threads created so far, those that have ended included. Their indices are below
+    /// it.
+    pub fn thread_count(&self) -> usize {
+        self.state.execution().threads.len()
+    }
+
+    /// The events so far.
+    pub fn events(&self) -> Events<'a> {
+        Events {
+            execution: self.state.execution(),
+            places: self.places,
+        }
+    }
+
+    /// Number of preemptions so far: switches from a thread that could have gone on.
+    pub fn preemptions(&self) -> u32 {
+        self.state.execution().preemptions
+    }
+}
+
+impl fmt::Debug for View<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.enabled()).finish()
+    }
+}
+
+/// An enabled thread.
+#[derive(Clone, Copy)]
+pub struct Thread<'a> {
+    view: View<'a>,
+    id: ThreadId,
+}
+
+impl<'a> Thread<'a> {
+    /// Its identity in this execution; threads are numbered in the order of their creation.
+    pub fn id(&self) -> ThreadId {
+        self.id
+    }
+
+    /// Its path in the tree of creations, `main.1` for the first thread that main creates. Unlike
+    /// the identity, it does not depend on the schedule.
+    pub fn path(&self) -> String {
+        self.view.state.execution().path(self.id).to_string()
+    }
+
+    /// The operation that it performs when it runs.
+    pub fn operation(&self) -> Operation<'a> {
+        let state = self.view.state;
+        Operation {
+            operation: state.pending(self.id),
+            site: state.pending_site(self.id),
+            execution: state.execution(),
+            places: self.view.places,
+        }
+    }
+
+    /// Number of possible outcomes of its operation, at least 1: writes that a read may take,
+    /// alternatives of [`raddle::choose`], waiters that a notification may wake. Outcome 0 is the
+    /// usual one, such as the coherence-latest write.
+    ///
+    /// [`raddle::choose`]: https://docs.rs/raddle/latest/raddle/fn.choose.html
+    pub fn outcomes(&self) -> u32 {
+        match self.view.state.outcomes(self.id) {
+            1 => 1,
+            _ => self.view.state.choices(self.id).count() as u32,
+        }
+    }
+
+    /// True when to run it is a preemption: another thread has run last and could go on.
+    pub fn preempts(&self) -> bool {
+        self.view.state.interrupts(self.id)
+    }
+
+    /// Chooses this thread, with outcome 0.
+    pub fn run(&self) -> Choice {
+        self.with_outcome(0)
+    }
+
+    /// Chooses this thread with one of its [`outcomes`](Self::outcomes).
+    pub fn with_outcome(&self, outcome: u32) -> Choice {
+        Choice {
+            thread: self.id,
+            outcome,
+        }
+    }
+}
+
+impl fmt::Debug for Thread<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.path(), self.operation())
+    }
+}
+
+/// The kind of an [`Operation`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A thread starts: the first operation of every thread.
+    Begin,
+    /// A thread ends: the last operation of every thread.
+    End,
+    /// Creates a thread.
+    Spawn,
+    /// Waits until a thread has ended, or asks whether it has.
+    Join,
+    /// Lets other threads run: yields or sleeps.
+    Yield,
+    /// A choice that the program leaves open, or a spurious wake-up.
+    Choose,
+    /// Reads an atomic.
+    Load,
+    /// Writes an atomic.
+    Store,
+    /// Reads and writes an atomic in one step.
+    Update,
+    /// A memory fence.
+    Fence,
+    /// Sends a message.
+    Send,
+    /// Receives a message.
+    Receive,
+    /// Calls a synchronisation object: a lock, a condition variable, a semaphore, a barrier.
+    Call,
+}
+
+/// What an [`Operation`] uses. Numbers are given in the order of first use in an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Target {
+    /// An atomic.
+    Location(usize),
+    /// A synchronisation object, a channel or a port.
+    Object(usize),
+    /// A thread.
+    Thread(ThreadId),
+}
+
+/// An operation that a thread is about to perform, or has performed.
+#[derive(Clone, Copy)]
+pub struct Operation<'a> {
+    operation: &'a raddle_engine::Operation,
+    site: SiteId,
+    execution: &'a Execution,
+    places: &'a Places,
+}
+
+impl Operation<'_> {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        use raddle_engine::Operation as Engine;
+        match self.operation {
+            Engine::Begin => Kind::Begin,
+            Engine::End => Kind::End,
+            Engine::Spawn => Kind::Spawn,
+            Engine::Join { .. } | Engine::IsFinished { .. } => Kind::Join,
+            Engine::Yield | Engine::Sleep { .. } => Kind::Yield,
+            Engine::Choose { .. } | Engine::Chance { .. } | Engine::Assume => Kind::Choose,
+            Engine::Load { .. } => Kind::Load,
+            Engine::Store { .. } => Kind::Store,
+            Engine::Update { .. } => Kind::Update,
+            Engine::Fence { .. } => Kind::Fence,
+            Engine::Send { .. } | Engine::HangUp { .. } => Kind::Send,
+            Engine::Receive { .. } | Engine::Delivered { .. } => Kind::Receive,
+            Engine::Meet { .. } | Engine::Leads { .. } | Engine::Call { .. } => Kind::Call,
+        }
+    }
+
+    /// The word that schedules and traces have for it: `lock`, `fetch-add`.
+    pub fn label(&self) -> &'static str {
+        self.operation.label()
+    }
+
+    /// What it uses; `None` if nothing, or several ports at once.
+    pub fn target(&self) -> Option<Target> {
+        use raddle_engine::Operation as Engine;
+        if let Engine::Join { target } | Engine::IsFinished { target } = *self.operation {
+            return Some(Target::Thread(target));
+        }
+        let object = self.operation.object();
+        let location = self.operation.location();
+        object
+            .map(|object| Target::Object(object.index()))
+            .or(location.map(|location| Target::Location(location.index())))
+    }
+
+    /// Name of the target: the one given with `raddle::label!`, or else its type.
+    pub fn target_name(&self) -> Option<String> {
+        let (names, index) = match self.target()? {
+            Target::Location(index) => (&self.execution.location_names, index),
+            Target::Object(index) => (&self.execution.object_names, index),
+            Target::Thread(thread) => return Some(self.execution.path(thread).to_string()),
+        };
+        let label = names.label(index);
+        Some(label.unwrap_or_else(|| names.kind(index)).to_owned())
+    }
+
+    /// Ordering of an access of an atomic, or of a fence.
+    pub fn ordering(&self) -> Option<Ordering> {
+        self.operation.ordering()
+    }
+
+    /// Identity of its source location: the same number in all executions of a check.
+    pub fn site(&self) -> usize {
+        self.site.index()
+    }
+
+    /// Its source location as `file:line:column`.
+    pub fn location(&self) -> Option<String> {
+        self.places.to_text(self.site)
+    }
+}
+
+impl fmt::Display for Operation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label())?;
+        if let Some(name) = self.target_name() {
+            write!(f, " {name}")?;
+        }
+        match self.location() {
+            Some(location) => write!(f, " at {location}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Operation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The events of an execution, in the order in which they were performed.
+#[derive(Clone, Copy)]
+pub struct Events<'a> {
+    execution: &'a Execution,
+    places: &'a Places,
+}
+
+impl<'a> Events<'a> {
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        self.execution.events.len()
+    }
+
+    /// True when there is no event.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the event with this number, from 0.
+    pub fn get(&self, index: usize) -> Option<Event<'a>> {
+        let event = self.execution.events.get(index)?;
+        let events = *self;
+        Some(Event { events, event })
+    }
+
+    /// Returns the last event.
+    pub fn last(&self) -> Option<Event<'a>> {
+        self.get(self.len().checked_sub(1)?)
+    }
+
+    /// Iterates over all events.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Event<'a>> + DoubleEndedIterator {
+        let events = *self;
+        let all = self.execution.events.iter();
+        all.map(move |event| Event { events, event })
+    }
+}
+
+impl fmt::Debug for Events<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// An operation that was performed.
+#[derive(Clone, Copy)]
+pub struct Event<'a> {
+    events: Events<'a>,
+    event: &'a raddle_engine::Event,
+}
+
+impl<'a> Event<'a> {
+    /// The thread that performed it.
+    pub fn thread(&self) -> ThreadId {
+        self.event.id.thread
+    }
+
+    /// Its number among the events of its thread, from 0.
+    pub fn index(&self) -> usize {
+        self.event.id.index as usize
+    }
+
+    /// What was performed.
+    pub fn operation(&self) -> Operation<'a> {
+        Operation {
+            operation: &self.event.operation,
+            site: self.event.site,
+            execution: self.events.execution,
+            places: self.events.places,
+        }
+    }
+}
+
+impl fmt::Debug for Event<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.events.execution.path(self.thread());
+        write!(f, "{path}: {}", self.operation())
+    }
+}
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Ended {
+    /// Every thread has ended.
+    Complete,
+    /// Threads are left, and none can go on.
+    Deadlock,
+    /// Threads are left, and those that can go on only repeat themselves.
+    Livelock,
+    /// The program discarded the execution with `raddle::assume`.
+    Discarded,
+    /// The execution was stopped: too many events, or a thread that crashed.
+    CutShort,
+}
+
+/// An execution that has ended.
+#[derive(Clone, Copy)]
+pub struct Finished<'a> {
+    execution: &'a Execution,
+    ending: &'a Ending,
+    places: &'a Places,
+}
+
+impl<'a> Finished<'a> {
+    pub(super) fn new(execution: &'a Execution, ending: &'a Ending, places: &'a Places) -> Self {
+        Finished {
+            execution,
+            ending,
+            places,
+        }
+    }
+
+    /// How it ended.
+    pub fn ended(&self) -> Ended {
+        match self.ending {
+            Ending::Complete => Ended::Complete,
+            Ending::Deadlock => Ended::Deadlock,
+            Ending::Livelock => Ended::Livelock,
+            Ending::Discarded => Ended::Discarded,
+            Ending::TooManyEvents
+            | Ending::StackOverflow(_)
+            | Ending::MemoryError
+            | Ending::Diverged(_) => Ended::CutShort,
+        }
+    }
+
+    /// Its events.
+    pub fn events(&self) -> Events<'a> {
+        Events {
+            execution: self.execution,
+            places: self.places,
+        }
+    }
+
+    /// Number of threads created.
+    pub fn thread_count(&self) -> usize {
+        self.execution.threads.len()
+    }
+
+    /// Fingerprint of its class: executions with the same one differ only in the order of
+    /// operations that do not depend on each other.
+    pub fn class(&self) -> u64 {
+        self.execution.fingerprint()
+    }
+}
+
+impl fmt::Debug for Finished<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} after {} events", self.ended(), self.events().len())
+    }
+}

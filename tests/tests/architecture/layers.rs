@@ -187,6 +187,15 @@ const CRATES: &[(&str, &[Layer])] = &[
         ],
     ),
     (
+        "settings",
+        &[
+            ("native", &["setting", "table", "kind"]),
+            ("setting", &["table", "kind"]),
+            ("table", &["kind"]),
+            ("kind", &[]),
+        ],
+    ),
+    (
         "macros",
         &[
             ("expand", &["function", "options"]),

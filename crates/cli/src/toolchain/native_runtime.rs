@@ -11,7 +11,7 @@ use crate::toolchain::library;
 /// The dynamic loader's search path.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
-/// What of a program is checked.
+/// Part of a program that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckedPart {
     /// The selected test of a libtest harness.

@@ -19,7 +19,9 @@ pub(super) fn of(
     let mut hash = Hash(0xcbf2_9ce4_8422_2325);
     hash.add(&format!(
         "{:?} {:?} {:?}",
-        checker.memory, checker.classes, checker.modelled
+        checker.memory,
+        checker.classes,
+        checker.modelled()
     ));
     let mut threads: Vec<_> = (0..execution.threads.len())
         .map(|index| (execution.path(ThreadId::new(index)), ThreadId::new(index)))

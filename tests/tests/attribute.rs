@@ -26,25 +26,17 @@ fn messages_must_not_be_left() {
     leave_a_message();
 }
 
-#[raddle::test(leaks = "loud")]
-#[should_panic(expected = "raddle: unknown level `loud`; there are: allow, warn, deny")]
-fn a_level_has_one_of_three_names() {}
-
 #[raddle::test(watchdog = "0s")]
-fn nobody_watches() {}
+fn the_watchdog_can_be_turned_off() {}
 
-#[raddle::test(watchdog = "soon")]
-#[should_panic(expected = "raddle: `soon` is not a time; write it like 500ms, 20s, 2m or 1h")]
-fn a_time_has_a_unit() {}
+#[raddle::test(strategy = "pct9")]
+#[should_panic(
+    expected = "raddle: strategy: unknown strategy `pct9`; there are: auto, exhaustive, "
+)]
+fn a_strategy_has_one_of_the_known_names() {}
 
 #[raddle::test(reduce = "symmetry, releases")]
 fn several_reductions_have_commas_between_them() {}
-
-#[raddle::test(reduce = "symmetry; releases")]
-#[should_panic(
-    expected = "raddle: unknown reduction `symmetry; releases`; there are: symmetry, releases"
-)]
-fn a_reduction_has_one_of_two_names() {}
 
 macro_rules! alike {
     ($($name:ident)*) => {

@@ -248,6 +248,6 @@ fn a_log_says_how_far_a_check_is() {
     }
     let (_, told, passed) = child(Some("progres"));
     assert!(!passed);
-    let problem = "RADDLE_LOG: `progres` is nothing to log; there are: progress, off";
+    let problem = "RADDLE_LOG: `progres` is not one of: progress, off";
     assert!(told.contains(problem), "{told}");
 }

@@ -311,7 +311,6 @@ fn a_watchdog_that_makes_no_sense_is_refused() {
     let output = run("deadlocks", &[("RADDLE_WATCHDOG", "soon")]);
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(101), "{said}");
-    let problem =
-        "raddle: RADDLE_WATCHDOG: `soon` is not a time; write it like 500ms, 20s, 2m or 1h";
+    let problem = "raddle: RADDLE_WATCHDOG: `soon` is not a time such as 500ms, 20s, 2m or 1h";
     assert!(said.contains(problem), "{said}");
 }

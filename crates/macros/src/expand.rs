@@ -64,6 +64,6 @@ fn configuration(options: &Options) -> impl ToTokens {
     let calls = options
         .calls
         .iter()
-        .map(|Call { setter, value }| quote!(.#setter(#value)));
+        .map(|Call { setter, arguments }| quote!(.#setter(#arguments)));
     quote!(|#checker| #checker #(#calls)*)
 }

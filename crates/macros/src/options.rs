@@ -1,10 +1,8 @@
-//! The options of the attribute.
-//!
-//! [`SETTINGS`] lists the options that call a setter of `Checker`; a new one is one line there. The only
-//! other option is `crate`.
+//! The options of the attribute: the rows of the table of settings that have one, and `crate`.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
+use raddle_settings::{Kind, Scope, Setting, TABLE};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -25,110 +23,24 @@ pub struct Options {
 pub struct Call {
     /// The method, with the span of the option, so that errors point there.
     pub setter: Ident,
-    /// The user's expression.
-    pub value: TokenStream,
+    /// The arguments, which have the user's expression.
+    pub arguments: TokenStream,
 }
 
-/// An option that calls a setter.
-struct Setting {
-    name: &'static str,
-    setter: &'static str,
-    value: ValueKind,
-    /// Value in error messages.
-    example: &'static str,
-}
+/// The method for options whose value is a text: it takes the name of the option as well.
+const TEXT_SETTER: &str = "set_option";
 
+/// Expressions that an option takes.
 #[derive(Clone, Copy)]
-enum ValueKind {
+enum Literal {
     Text,
     Integer,
     IntegerExpression,
     Boolean,
 }
 
-static SETTINGS: [Setting; 24] = [
-    setting(
-        "strategy",
-        "strategy_named",
-        ValueKind::Text,
-        "\"exhaustive\"",
-    ),
-    setting(
-        "max_executions",
-        "max_executions",
-        ValueKind::Integer,
-        "50_000",
-    ),
-    setting("max_time", "max_time_text", ValueKind::Text, "\"20s\""),
-    setting("max_events", "max_events", ValueKind::Integer, "100_000"),
-    setting("seed", "seed", ValueKind::Integer, "7"),
-    setting("workers", "workers", ValueKind::Integer, "2"),
-    setting("memory", "memory_named", ValueKind::Text, "\"rc11\""),
-    setting(
-        "classes",
-        "classes_named",
-        ValueKind::Text,
-        "\"reads-from\"",
-    ),
-    setting("preemptions", "preemptions", ValueKind::Integer, "2"),
-    setting(
-        "verify_completeness",
-        "verify_completeness",
-        ValueKind::Boolean,
-        "true",
-    ),
-    setting("keep_going", "keep_going", ValueKind::Boolean, "true"),
-    setting(
-        "spurious_wakeups",
-        "spurious_wakeups",
-        ValueKind::Boolean,
-        "false",
-    ),
-    setting("timeouts", "timeouts", ValueKind::Boolean, "false"),
-    setting("weak_cas", "weak_cas", ValueKind::Boolean, "false"),
-    setting(
-        "known_schedules",
-        "known_schedules",
-        ValueKind::Boolean,
-        "false",
-    ),
-    setting(
-        "lock_order",
-        "lock_order_named",
-        ValueKind::Text,
-        "\"deny\"",
-    ),
-    setting("leaks", "leaks_named", ValueKind::Text, "\"deny\""),
-    setting("coverage", "coverage", ValueKind::Boolean, "true"),
-    setting("remember", "remember", ValueKind::Boolean, "true"),
-    setting("shorten", "shorten", ValueKind::Boolean, "false"),
-    setting("page", "page", ValueKind::Boolean, "false"),
-    setting("watchdog", "watchdog_text", ValueKind::Text, "\"30s\""),
-    setting("reduce", "reduce_named", ValueKind::Text, "\"symmetry\""),
-    setting(
-        "stack_size",
-        "stack_size",
-        ValueKind::IntegerExpression,
-        "256 * 1024",
-    ),
-];
-
 const CRATE: &str = "crate";
 const CRATE_EXAMPLE: &str = "my_raddle";
-
-const fn setting(
-    name: &'static str,
-    setter: &'static str,
-    value: ValueKind,
-    example: &'static str,
-) -> Setting {
-    Setting {
-        name,
-        setter,
-        value,
-        example,
-    }
-}
 
 impl Parse for Options {
     fn parse(input: ParseStream) -> Result<Self> {
@@ -154,12 +66,8 @@ impl Options {
         if name == CRATE {
             self.crate_path = Some(crate_path(value)?);
         } else {
-            let setting = setting_named(name).ok_or_else(|| unknown_option(name))?;
-            let setter = Ident::new(setting.setter, name.span());
-            self.calls.push(Call {
-                setter,
-                value: setting.argument(value)?,
-            });
+            let option = AttributeOption::named(name).ok_or_else(|| unknown_option(name))?;
+            self.calls.push(option.call(name, value)?);
         }
         Ok(())
     }
@@ -189,35 +97,89 @@ impl Parse for Assignment {
     }
 }
 
-impl Setting {
-    /// The value as an argument of the setter, or an error if it has the wrong kind.
-    fn argument(&self, value: &Expr) -> Result<TokenStream> {
-        match (self.value, literal(value)) {
-            (ValueKind::Text, Some(Lit::Str(text))) if text.value().trim().is_empty() => {
-                Err(self.error(value, "is empty", ", or leave it out"))
+/// An option that makes a setting.
+struct AttributeOption {
+    setting: &'static Setting,
+    /// Value in error messages.
+    example: &'static str,
+}
+
+impl AttributeOption {
+    /// All options, in the order of the table.
+    fn all() -> impl Iterator<Item = Self> {
+        let rows = TABLE.iter().filter(|row| row.scope == Scope::Check);
+        rows.filter_map(|setting| {
+            let example = setting.option.ok()?;
+            Some(Self { setting, example })
+        })
+    }
+
+    fn named(name: &Ident) -> Option<Self> {
+        Self::all().find(|option| name == option.setting.name)
+    }
+
+    /// The call that makes the setting, or an error if the value cannot be used.
+    fn call(&self, name: &Ident, value: &Expr) -> Result<Call> {
+        self.check(value)?;
+        let (setter, arguments) = match Literal::of(self.setting.kind) {
+            Literal::Text => {
+                let option = self.setting.name;
+                (TEXT_SETTER, quote!(#option, #value))
             }
-            (ValueKind::Text, Some(Lit::Str(_)))
-            | (ValueKind::Integer | ValueKind::IntegerExpression, Some(Lit::Int(_)))
-            | (ValueKind::IntegerExpression, None)
-            | (ValueKind::Boolean, Some(Lit::Bool(_))) => Ok(value.to_token_stream()),
-            _ => Err(self.error(value, self.value.rule(), "")),
-        }
+            _ => (self.setting.name, value.to_token_stream()),
+        };
+        Ok(Call {
+            setter: Ident::new(setter, name.span()),
+            arguments,
+        })
+    }
+
+    fn check(&self, value: &Expr) -> Result<()> {
+        let kind = self.setting.kind;
+        let expected = Literal::of(kind);
+        let text = match (expected, literal(value)) {
+            (Literal::Text, Some(Lit::Str(text))) if text.value().trim().is_empty() => {
+                return Err(self.error(value, "is empty", ", or leave it out"));
+            }
+            (Literal::Text, Some(Lit::Str(text))) => text.value(),
+            (Literal::Integer, Some(Lit::Int(number))) => number.base10_digits().to_owned(),
+            (Literal::IntegerExpression, Some(Lit::Int(_)) | None)
+            | (Literal::Boolean, Some(Lit::Bool(_))) => return Ok(()),
+            _ => return Err(self.error(value, &format!("takes {}", expected.rule()), "")),
+        };
+        let parsed = kind.parse(&text).map(|_| ());
+        parsed.map_err(|error| self.error(value, &format!("takes {}", error.expected()), ""))
     }
 
     fn error(&self, value: &Expr, problem: &str, alternative: &str) -> Error {
-        let (name, example) = (self.name, self.example);
+        let (name, example) = (self.setting.name, self.example);
         let message = format!("`{name}` {problem}: write `{name} = {example}`{alternative}");
         Error::new_spanned(value, message)
     }
 }
 
-impl ValueKind {
+impl Literal {
+    fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Number { .. } => Self::Integer,
+            Kind::Size { .. } => Self::IntegerExpression,
+            Kind::Switch | Kind::Metrics => Self::Boolean,
+            Kind::Time { .. }
+            | Kind::Choice(_)
+            | Kind::List(_)
+            | Kind::Strategy
+            | Kind::Schedule
+            | Kind::Name
+            | Kind::Path => Self::Text,
+        }
+    }
+
     fn rule(self) -> &'static str {
         match self {
-            Self::Text => "takes a string",
-            Self::Integer => "takes a non-negative integer",
-            Self::IntegerExpression => "takes an integer expression",
-            Self::Boolean => "takes `true` or `false`",
+            Self::Text => "a string",
+            Self::Integer => "a non-negative integer",
+            Self::IntegerExpression => "an integer expression",
+            Self::Boolean => "`true` or `false`",
         }
     }
 }
@@ -256,13 +218,9 @@ fn literal(value: &Expr) -> Option<&Lit> {
     }
 }
 
-fn setting_named(name: &Ident) -> Option<&'static Setting> {
-    SETTINGS.iter().find(|setting| name == setting.name)
-}
-
 fn missing_value(name: &Ident) -> Error {
-    let example = match setting_named(name) {
-        Some(setting) => setting.example,
+    let example = match AttributeOption::named(name) {
+        Some(option) => option.example,
         None if name == CRATE => CRATE_EXAMPLE,
         None => return unknown_option(name),
     };
@@ -276,7 +234,8 @@ fn unknown_option(name: &Ident) -> Error {
 }
 
 fn list_of_options() -> String {
-    let names = SETTINGS.iter().map(|setting| setting.name).chain([CRATE]);
+    let names = AttributeOption::all().map(|option| option.setting.name);
+    let names = names.chain([CRATE]);
     let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
     format!("the options are {}", names.join(", "))
 }

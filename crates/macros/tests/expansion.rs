@@ -32,14 +32,16 @@ pub mod __private {
     }
 
     impl Checker {
+        /// Records the call.
+        pub fn set_option(mut self, name: &str, value: &str) -> Self {
+            self.calls.push(format!("{name}: {value}"));
+            self
+        }
+
         setters! {
-            strategy_named: &str,
             max_executions: u64,
-            max_time_text: &str,
             max_events: u64,
             seed: u64,
-            memory_named: &str,
-            classes_named: &str,
             preemptions: u32,
             verify_completeness: bool,
             keep_going: bool,
@@ -47,13 +49,9 @@ pub mod __private {
             timeouts: bool,
             weak_cas: bool,
             known_schedules: bool,
-            lock_order_named: &str,
-            leaks_named: &str,
             remember: bool,
             shorten: bool,
             page: bool,
-            watchdog_text: &str,
-            reduce_named: &str,
             stack_size: usize,
         }
     }
@@ -136,13 +134,13 @@ fn the_name_includes_the_module() {
 )]
 fn options_reach_the_checker() {
     let expected = [
-        "strategy_named(\"pct\")",
+        "strategy: pct",
         "max_executions(50000)",
-        "max_time_text(\"20s\")",
+        "max_time: 20s",
         "max_events(1000)",
         "seed(7)",
-        "memory_named(\"rc11\")",
-        "classes_named(\"reads-from\")",
+        "memory: rc11",
+        "classes: reads-from",
         "preemptions(2)",
         "verify_completeness(true)",
         "keep_going(true)",
@@ -150,13 +148,13 @@ fn options_reach_the_checker() {
         "timeouts(false)",
         "weak_cas(false)",
         "known_schedules(false)",
-        "lock_order_named(\"deny\")",
-        "leaks_named(\"deny\")",
+        "lock_order: deny",
+        "leaks: deny",
         "remember(true)",
         "shorten(false)",
         "page(false)",
-        "watchdog_text(\"1m\")",
-        "reduce_named(\"symmetry\")",
+        "watchdog: 1m",
+        "reduce: symmetry",
         "stack_size(262144)",
     ];
     assert_eq!(current().calls, expected);

@@ -10,12 +10,20 @@ use super::sources::workspace;
 /// The published crates and the crates of this workspace that each uses, with all features.
 const USES: &[(&str, &[&str])] = &[
     ("raddle-engine", &[]),
-    ("raddle-macros", &[]),
+    // The table of settings has no dependency, so that the attribute, the checks, the native runtime and the
+    // command line can all be made from it.
+    ("raddle-settings", &[]),
+    ("raddle-macros", &["raddle-settings"]),
     ("raddle-runs", &[]),
     ("raddle-report", &["raddle-engine"]),
     (
         "raddle-check",
-        &["raddle-engine", "raddle-report", "raddle-runs"],
+        &[
+            "raddle-engine",
+            "raddle-report",
+            "raddle-runs",
+            "raddle-settings",
+        ],
     ),
     (
         "raddle",
@@ -26,8 +34,14 @@ const USES: &[(&str, &[&str])] = &[
             "raddle-report",
         ],
     ),
-    ("raddle-native", &["raddle-check", "raddle-engine"]),
-    ("cargo-raddle", &["raddle-report", "raddle-runs"]),
+    (
+        "raddle-native",
+        &["raddle-check", "raddle-engine", "raddle-settings"],
+    ),
+    (
+        "cargo-raddle",
+        &["raddle-report", "raddle-runs", "raddle-settings"],
+    ),
 ];
 
 /// The dependencies of every package in `crates`, as `(package, dependency, optional)`.
@@ -82,9 +96,11 @@ fn crates_use_only_the_crates_they_are_meant_to() {
 }
 
 #[test]
-fn the_engine_has_no_dependency() {
+fn the_engine_and_the_settings_have_no_dependency() {
     let all = dependencies();
-    assert!(all.iter().all(|(name, _, _)| name != "raddle-engine"));
+    for package in ["raddle-engine", "raddle-settings"] {
+        assert!(all.iter().all(|(name, _, _)| name != package));
+    }
 }
 
 #[test]

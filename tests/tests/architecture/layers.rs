@@ -196,6 +196,15 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
         ],
     ),
     (
+        "settings",
+        &[
+            ("native", &["setting", "table", "kind"]),
+            ("setting", &["table", "kind"]),
+            ("table", &["kind"]),
+            ("kind", &[]),
+        ],
+    ),
+    (
         "macros",
         &[
             ("expand", &["function", "options"]),

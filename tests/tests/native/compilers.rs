@@ -340,8 +340,8 @@ fn what_eats_memory_is_told() {
         .exits(1)
         .says("more than 64 MiB from malloc");
     run(&program, &["use-and-free"], &[("RADDLE_HEAP", "much")])
-        .exits(1)
-        .says("raddle: RADDLE_HEAP: `much` is not a size");
+        .exits(2)
+        .says("raddle: RADDLE_HEAP: `much` is not a size such as 64M or 2G, of at most 4G");
 }
 
 #[test]

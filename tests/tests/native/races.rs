@@ -310,8 +310,8 @@ fn what_comes_of_a_race_is_found_when_it_is_explored() {
         run(&program, &[name], &plain("promote")).says("raddle: test: data race after ");
     }
     run(&program, &["buffering"], &plain("nothing"))
-        .exits(1)
-        .says("raddle: RADDLE_PLAIN: `nothing` is none of: race, promote, explore");
+        .exits(2)
+        .says("raddle: RADDLE_PLAIN: `nothing` is not one of: race, promote, explore");
 }
 
 #[test]

@@ -364,5 +364,5 @@ fn what_cleans_up_after_itself_needs_nothing_to_be_put_back() {
         .says("nondeterminism after 2 executions");
     run(&program, &[], &[("RADDLE_RESTART", "exec")])
         .exits(2)
-        .says("raddle: RADDLE_RESTART: `exec` is none of `snapshot`, `fork` and `loop`\n");
+        .says("raddle: RADDLE_RESTART: `exec` is not one of: snapshot, fork, loop\n");
 }

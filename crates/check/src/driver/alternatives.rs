@@ -2,6 +2,7 @@
 //! them one.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 
 use raddle_engine::alternatives::{self, Alternative, AlternativeChoice, Point};
 use raddle_report::{Failure, Report};
@@ -91,7 +92,7 @@ impl Checker {
         self.strategy = Strategy::Exhaustive;
         self.names_variables = true;
         self.keep_going = true;
-        self.workers = 1;
+        self.workers = NonZeroUsize::MIN;
         let model = self.memory.model();
         let mut found: Vec<(Point, BTreeSet<AlternativeChoice>)> = Vec::new();
         let mut executions = 0;

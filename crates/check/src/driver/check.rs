@@ -9,7 +9,7 @@ use crate::explain::pages::{self, Pages};
 use crate::persist::events;
 use crate::settings::check_name::RunningCheck;
 use crate::settings::checker::Checker;
-use crate::settings::environment::Environment;
+use crate::settings::environment;
 use crate::settings::options::Strategy;
 
 /// Runs `body` many times under full control, counting no behaviour twice, until every class has
@@ -51,11 +51,8 @@ pub fn run_observed(
 }
 
 impl Checker {
-    /// Runs `body` many times and returns the report. Environment variables (`RADDLE_STRATEGY`,
-    /// `RADDLE_SEED`, `RADDLE_MAX_EXECUTIONS`, `RADDLE_MAX_TIME`, `RADDLE_WATCHDOG`,
-    /// `RADDLE_WORKERS`, `RADDLE_CHECKPOINT`, `RADDLE_RESUME`, `RADDLE_COVERAGE`,
-    /// `RADDLE_REMEMBER`, `RADDLE_LOG`, `RADDLE_REPORT`, `RADDLE_REPLAY`) override the settings
-    /// made here.
+    /// Runs `body` many times and returns the report. Environment variables such as
+    /// `RADDLE_STRATEGY` and `RADDLE_MAX_TIME` take precedence over the settings made here.
     ///
     /// # Panics
     ///
@@ -93,10 +90,10 @@ impl Checker {
         body: &(dyn Fn() + Send + Sync),
         observer: Option<run::Observer<'_>>,
     ) -> Report {
-        let environment = Environment::read().unwrap_or_else(|error| panic!("raddle: {error}"));
+        environment::apply(&mut self, |name| std::env::var(name).ok())
+            .unwrap_or_else(|error| panic!("raddle: {error}"));
         let running = RunningCheck::starting(&self);
-        environment
-            .apply(&mut self, &running)
+        environment::apply_replay(&mut self, &running)
             .unwrap_or_else(|error| panic!("raddle: {error}"));
         self.validate();
         let place = std::panic::Location::caller();

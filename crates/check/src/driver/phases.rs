@@ -76,7 +76,7 @@ pub(crate) enum Patience {
 
 /// Returns the exhaustive search that the settings ask for.
 pub(crate) fn exhaustive(checker: &Checker) -> strategy::Exhaustive {
-    let search = strategy::Exhaustive::reduced(checker.reductions).under(checker.memory.model());
+    let search = strategy::Exhaustive::reduced(checker.reduce).under(checker.memory.model());
     let search = match checker.strategy == Strategy::Auto && samples_too(checker) {
         true => search.giving_up_after(checker.limits().max_events.min(MAX_EVENTS_OF_A_SEARCH)),
         false => search,

@@ -38,7 +38,7 @@ pub(crate) fn can_share(worker: &Worker<'_, '_>) -> bool {
 
 /// Runs an exhaustive phase; returns true if the whole check is over.
 pub(crate) fn explore<'a>(worker: &mut Worker<'a, '_>, job: Job<'a>, phase: &Phase) -> bool {
-    let size = job.checker.workers;
+    let size = job.checker.workers.get();
     let run = |worker: &mut Worker<'a, '_>, budget: &Budget| {
         worker.explore(job.body, job.place, budget, phase.name)
     };

@@ -36,7 +36,7 @@ impl SavedSearch {
         let mut saving = Saving::new(checker, name, Instant::now());
         let places = worker.context.places();
         let resumed = match &mut saving {
-            Some(saving) if checker.checkpoints.resume => saving.load(&places),
+            Some(saving) if checker.resume => saving.load(&places),
             _ => None,
         };
         let mut search = SavedSearch {

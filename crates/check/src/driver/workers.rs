@@ -63,7 +63,7 @@ pub(crate) fn explore<'a>(
     } = *phase;
     let size = match helpers {
         Helpers::None => 1,
-        Helpers::Share | Helpers::Sample | Helpers::Guide => job.checker.workers,
+        Helpers::Share | Helpers::Sample | Helpers::Guide => job.checker.workers.get(),
     };
     let kind = job.checker.program.workers();
     #[cfg(target_os = "linux")]

@@ -183,7 +183,7 @@ fn helps(
     change: &Change,
 ) -> Option<u64> {
     let until = Instant::now() + MAX_TIME_EACH;
-    let search = Exhaustive::reduced(checker.reductions).under(checker.memory.model());
+    let search = Exhaustive::reduced(checker.reduce).under(checker.memory.model());
     let exploration = Exploration::new(search, checker.limits());
     let context = checker.context(exploration, Arc::new(FatalReport::default()));
     context.share_places(&names.places());

@@ -1,4 +1,4 @@
-//! Which check is running, so that a schedule finds the one it belongs to.
+//! The name of the running check, which decides whether a schedule belongs to it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,38 +9,38 @@ use crate::program::RunningBinary;
 use crate::settings::checker::Checker;
 
 thread_local! {
-    /// How many checks of each name this thread has run. The harness gives each test a thread, or
+    /// Number of checks of each name that this thread has run. The harness gives each test a thread, or
     /// runs one after the other.
     static COUNTS: RefCell<HashMap<String, u32>> = RefCell::default();
 }
 
 /// A running check.
 pub(crate) struct RunningCheck {
-    /// `None` if nobody has named it or its test.
+    /// `None` if neither the check nor its test has a name.
     pub(crate) name: Option<CheckName>,
-    /// Whether its name is its own, and not the test's.
+    /// True when the name is that of the check, and not of the test.
     is_own: bool,
-    /// Whether it is part of a test, known or not, and not of another program.
+    /// True when it is part of a test, whose name may be unknown, and not of another program.
     in_test: bool,
 }
 
-/// Whether a schedule is for a check.
+/// Relation of a schedule to a check.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Belongs {
-    /// It is, as far as can be told.
+    /// The schedule is of this check, or its check is unknown.
     Here,
-    /// It is for another check, perhaps of the same test.
+    /// The schedule is of another check, perhaps of the same test.
     Elsewhere,
-    /// It is for another test.
+    /// The schedule is of another test.
     AnotherTest,
 }
 
 impl RunningCheck {
-    /// The check that starts now. To be called once for each.
+    /// Counts the check that starts now; called once for each check.
     pub(crate) fn starting(checker: &Checker) -> Self {
         let harness = std::thread::current();
         let test = harness.name().filter(|&name| name != "main");
-        let own = checker.name.as_deref();
+        let own = checker.named.as_deref();
         let name = own.or(test).map(|name| CheckName {
             test: name.to_owned(),
             number: COUNTS.with_borrow_mut(|counts| {

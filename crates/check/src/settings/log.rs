@@ -1,12 +1,12 @@
-//! How much a check prints while it runs.
+//! Output of progress.
 
-/// What a check says while it runs.
+/// Output of progress while a check runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Log {
-    /// How far it is, if stderr is a terminal.
+    /// A line that changes, if stderr is a terminal.
     #[default]
     OnTerminal,
-    /// How far it is, wherever stderr goes.
+    /// Lines, wherever stderr goes.
     Progress,
     /// Nothing.
     Off,

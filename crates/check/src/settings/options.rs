@@ -1,4 +1,4 @@
-//! What a check can be told, and the names of it all.
+//! Types of the settings, and the names of their values.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,28 +11,28 @@ use raddle_engine::memory::Model;
 use crate::scheduler::Schedulers;
 use crate::settings::samplers;
 
-/// How the next execution is chosen.
+/// Choice of the next execution.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Samplers and the exhaustive search take turns, and no class counts twice. To the end of the search
-    /// if an estimate of the number of classes fits into the budget; if it does not, for half of what is
-    /// left, then exhaustive up to the largest number of preemptions that fits.
+    /// Random strategies and the exhaustive search take turns, and no class counts twice. They go on to the
+    /// end of the search if an estimate of the number of classes fits into the budget; otherwise for half of
+    /// the remaining budget, followed by a search up to the largest number of preemptions that fits.
     #[default]
     Auto,
     /// Every class of executions exactly once.
     Exhaustive,
-    /// At every step a random thread.
+    /// A random thread at every step.
     Random,
-    /// Threads with random priorities, and `depth - 1` random points at which the one that runs loses its
-    /// own. Every execution finds a bug that needs `depth` events in a certain order with a probability of
+    /// Random priorities of threads, and `depth - 1` random points at which the running thread gets the lowest
+    /// priority. Every execution finds a bug that needs `depth` events in a certain order with a probability of
     /// at least 1 / (n k^(depth - 1)), for n threads and k steps.
     Pct {
-        /// How many events must come in a certain order; at least 1.
+        /// Number of events that must come in a certain order; at least 1.
         depth: u32,
     },
-    /// Operations with random priorities, which are drawn again only for operations that race with the
-    /// one performed: few choices are spent on the order of what has nothing to do with each other.
+    /// Random priorities of operations, which are drawn again only for operations that race with the performed
+    /// one: few choices are spent on the order of independent operations.
     Pos,
     /// Every order of events is equally likely, as far as threads do not wait for each other and have
     /// equally many events in every execution.
@@ -40,31 +40,31 @@ pub enum Strategy {
     /// As `Urw`, in every execution for the uses of one location or object only, which is drawn in
     /// proportion to how often it is used.
     Surw,
-    /// At every step what was not done before when threads were at these lines of the program.
+    /// At every step a choice that was not made before when threads were at these lines of the program.
     History,
-    /// Threads run on until they must wait, and are interrupted with some probability at every step.
+    /// Threads run until they block, and are interrupted with some probability at every step.
     Noise {
         /// The probability; above 0 and at most 1.
         probability: f64,
     },
-    /// Every schedule with at most so many delays, those with the fewest first. Threads take turns, each
-    /// until it must wait or ends; to pass over one whose turn it is, is a delay. Finds simple failures
-    /// soon, also in large programs.
+    /// Every schedule with at most `bound` delays, those with the fewest first. Threads take turns, each until
+    /// it blocks or ends; a delay passes over the thread whose turn it is. Finds simple failures soon, also in
+    /// large programs.
     Delay {
-        /// How many delays.
+        /// Maximum number of delays.
         bound: u32,
     },
-    /// Goes for what these metrics say has not been covered: first for requirements, then for pairs of
-    /// them in one execution. Measures coverage; see [`Checker::coverage`](crate::Checker::coverage).
+    /// Targets requirements of these metrics that are not covered yet, then pairs of them in one execution.
+    /// Measures coverage; see [`Checker::coverage`](crate::Checker::coverage).
     Coverage {
-        /// What is to be covered; [`Metrics::SYNC_PAIR_DEF_USE`] is the usual choice.
+        /// Metrics to cover; [`Metrics::SYNC_PAIR_DEF_USE`] is the usual choice.
         metric: Metrics,
     },
     /// Every schedule, without any reduction: slow, and an oracle for small tests.
     Enumerate,
     /// One given schedule.
     Replay(Schedule),
-    /// One execution in which certain receives see what the alternative says; everything else is free. If
+    /// One execution in which certain receives have the sources of the alternative; everything else is free. If
     /// there is none, the report has a failure of kind
     /// [`Impossible`](raddle_report::FailureKind::Impossible) that says why.
     Directed(Alternative),
@@ -75,17 +75,17 @@ pub enum Strategy {
     EnumeratePrivateFirst,
 }
 
-/// So many delays if nobody says how many.
+/// Maximum number of delays of `delay` without a number.
 const DEFAULT_DELAYS: u32 = 2;
 
-/// Which values a read may see.
+/// Memory model: the writes that a read may take its value from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Memory {
-    /// Sequential consistency: always the latest, whatever the orderings.
+    /// Sequential consistency: always the coherence-latest write, for every ordering.
     Sc,
-    /// The memory model of Rust's atomics, C11's without values out of thin air: what the orderings
-    /// in the program allow.
+    /// RC11, the memory model of Rust's atomics: C11 without out-of-thin-air values. The orderings in the
+    /// program decide.
     #[default]
     Rc11,
 }
@@ -105,7 +105,7 @@ pub struct UnknownName {
     what: &'static str,
     name: String,
     valid: &'static str,
-    /// What is wrong with it, if it is not the name.
+    /// The problem, if it is not the name.
     problem: Option<String>,
 }
 
@@ -213,109 +213,71 @@ impl fmt::Display for Strategy {
     }
 }
 
-impl FromStr for Memory {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        match name.to_ascii_lowercase().as_str() {
-            "sc" => Ok(Memory::Sc),
-            "rc11" => Ok(Memory::Rc11),
-            _ => Err(UnknownName {
-                what: "memory model",
-                problem: None,
-                name: name.to_owned(),
-                valid: "sc, rc11",
-            }),
-        }
-    }
-}
-
-/// Which executions are of one class.
+/// Equivalence of executions that defines a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Classes {
-    /// Those in which every read takes its value from the same write, every grant goes to the same
-    /// caller and so on, and the writes of every variable follow each other in the same order.
+    /// Executions with the same reads-from and coherence: every read takes its value from the same write, every
+    /// lock is granted to the same caller, and the writes of every variable have the same order.
     #[default]
     ReadsFromAndCoherence,
-    /// The same, whatever the order of writes that nobody observes.
+    /// Executions with the same reads-from; coherence orders count only where a read observes them.
     ReadsFrom,
 }
 
-impl FromStr for Classes {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        match name.to_ascii_lowercase().as_str() {
-            "reads-from" => Ok(Classes::ReadsFrom),
-            "reads-from-and-coherence" => Ok(Classes::ReadsFromAndCoherence),
-            _ => Err(UnknownName {
-                what: "kind of classes",
-                problem: None,
-                name: name.to_owned(),
-                valid: "reads-from, reads-from-and-coherence",
-            }),
-        }
-    }
-}
-
-/// What becomes of something suspicious in an execution that went well.
+/// Treatment of a suspicious pattern in an execution without a failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// Nobody looks.
+    /// It is ignored.
     Allow,
-    /// It is a warning in the report, and printed with it.
+    /// It is a warning of the report.
     #[default]
     Warn,
     /// It is a failure.
     Deny,
 }
 
-impl FromStr for Level {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        match name.to_ascii_lowercase().as_str() {
-            "allow" => Ok(Level::Allow),
-            "warn" => Ok(Level::Warn),
-            "deny" => Ok(Level::Deny),
-            _ => Err(UnknownName {
-                what: "level",
-                problem: None,
-                name: name.to_owned(),
-                valid: "allow, warn, deny",
-            }),
-        }
-    }
-}
-
-/// What an exhaustive search may leave out; see [`Checker::reduce`](crate::Checker::reduce).
+/// Classes that an exhaustive search may leave out; see [`Checker::reduce`](crate::Checker::reduce).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reduction {
-    /// Threads that were created on the same line are interchangeable: of several that want the same
-    /// of an object, only the first is tried. Safe if such threads do the same to the same objects
-    /// whatever their number; loses classes, and failures with them, if they do not.
+    /// Threads that were created on the same line are interchangeable: if several have the same operation on an
+    /// object pending, only the first is tried. Safe if such threads perform the same operations on the same
+    /// objects; loses classes, and failures with them, if they do not.
     Symmetry,
-    /// Giving a permit back to a counting semaphore comes before whatever else is wanted of the
-    /// semaphore at the same time. May lose end states of programs in which permits given back by
-    /// different threads meet, because the order of the two also orders what comes after.
+    /// A release of a counting semaphore precedes all other pending operations on the semaphore. May lose end
+    /// states of programs in which different threads release concurrently, because the order of two releases
+    /// also orders the events after them.
     Releases,
 }
 
-impl FromStr for Reduction {
-    type Err = UnknownName;
+macro_rules! names {
+    ($($type:ident, $what:literal, [$first:literal => $first_value:ident $(, $name:literal => $value:ident)*];)*) => {$(
+        impl FromStr for $type {
+            type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        match name.to_ascii_lowercase().as_str() {
-            "symmetry" => Ok(Reduction::Symmetry),
-            "releases" => Ok(Reduction::Releases),
-            _ => Err(UnknownName {
-                what: "reduction",
-                problem: None,
-                name: name.to_owned(),
-                valid: "symmetry, releases",
-            }),
+            fn from_str(name: &str) -> Result<Self, UnknownName> {
+                match name.to_ascii_lowercase().as_str() {
+                    $first => Ok($type::$first_value),
+                    $($name => Ok($type::$value),)*
+                    _ => Err(UnknownName {
+                        what: $what,
+                        problem: None,
+                        name: name.to_owned(),
+                        valid: concat!($first $(, ", ", $name)*),
+                    }),
+                }
+            }
         }
-    }
+    )*};
+}
+
+names! {
+    Memory, "memory model", ["sc" => Sc, "rc11" => Rc11];
+    Classes, "kind of classes", [
+        "reads-from" => ReadsFrom,
+        "reads-from-and-coherence" => ReadsFromAndCoherence
+    ];
+    Level, "level", ["allow" => Allow, "warn" => Warn, "deny" => Deny];
+    Reduction, "reduction", ["symmetry" => Symmetry, "releases" => Releases];
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::settings::SettingFlags;
+use super::settings::SettingFlag;
 
 pub const EXIT_CODES: &str = "\
 Exit code: 0 all tests passed, 1 a failure was found, 2 wrong usage, failed build, exceeded event
@@ -162,8 +162,8 @@ fn with_settings(examples: &str, others: &[(&str, &str)]) -> String {
     let mut line = |variable: &str, meaning: &str| {
         let _ = writeln!(text, "  {variable:<21}  {meaning}");
     };
-    for setting in SettingFlags::default().table() {
-        line(setting.variable, &format!("set by --{}", setting.flag));
+    for setting in SettingFlag::all() {
+        line(setting.variable, &format!("set by --{}", setting.flag.name));
     }
     for (variable, meaning) in others {
         line(variable, meaning);

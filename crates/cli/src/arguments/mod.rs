@@ -1,6 +1,5 @@
 //! Command-line arguments and help texts. Nothing here knows how commands work.
 
-pub mod budget;
 mod help;
 pub mod settings;
 pub mod subcommands;

@@ -1,170 +1,201 @@
 //! Flags that mirror a setting of the checks, shared by every command that runs checks.
 //!
-//! Tests and programs read their settings from environment variables, so each flag sets one.
-//! [`SettingFlags::table`] is the list of all flags with their variables.
+//! Tests and programs read their settings from environment variables, so each flag sets one. The flags, their
+//! variables, values and help come from the table of `raddle-settings`.
 
 use std::ffi::OsString;
 use std::path::{self, PathBuf};
 
-use clap::Args;
-use clap::builder::{NonEmptyStringValueParser, PathBufValueParser, TypedValueParser as _};
-
-use super::budget::Budget;
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser as _};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use raddle_settings::{Flag, Kind, Scope, Setting, TABLE};
 
 /// Environment variables with their values, for a child process.
 pub type Environment = Vec<(&'static str, OsString)>;
 
 /// Settings of the checks in tests and programs.
-#[derive(Args, Debug, Default, PartialEq)]
-#[command(next_help_heading = "Settings of checks")]
+#[derive(Debug, Default, PartialEq)]
 pub struct SettingFlags {
-    /// Time limit of each check, such as 500ms, 30s, 2m or 1h.
-    #[arg(long, value_name = "TIME")]
-    pub budget: Option<Budget>,
-
-    /// Exploration strategy, such as `exhaustive` or `random`.
-    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
-    pub strategy: Option<String>,
-
-    /// Maximum number of executions of each check.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_executions: Option<u64>,
-
-    /// Maximum number of events of one execution; 1,000,000 by default, 100,000 in systematic searches.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_events: Option<u64>,
-
-    /// Seed of the random strategies.
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-
-    /// Number of workers of each check: threads, or processes for native programs.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
-    pub workers: Option<u64>,
-
-    /// Resume interrupted exhaustive searches.
-    #[arg(long)]
-    pub resume: bool,
-
-    /// Continue from earlier runs, reusing their recorded executions and coverage.
-    #[arg(long)]
-    pub remember: bool,
-
-    /// Write an HTML page for each check and an index of all pages to this directory.
-    // Tests run in the directories of their packages, where a relative path would mean another one.
-    #[arg(
-        long,
-        value_name = "DIR",
-        value_parser = PathBufValueParser::new().try_map(path::absolute::<PathBuf>)
-    )]
-    pub report: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub native: NativeSettingFlags,
+    given: Vec<GivenFlag>,
 }
 
-/// Settings that only native programs have.
-#[derive(Args, Debug, Default, PartialEq)]
-#[command(next_help_heading = "Settings of native programs")]
-pub struct NativeSettingFlags {
-    /// Memory model of atomics: sequential consistency, or RC11 as in Rust and C.
-    #[arg(long, value_name = "MODEL", value_parser = ["sc", "rc11"])]
-    pub memory: Option<String>,
-
-    /// Treatment of racing plain accesses: a failure (`race`), scheduling points once a race is found
-    /// (`promote`), or scheduling points from the start (`explore`).
-    #[arg(long, value_name = "MODE", value_parser = ["race", "promote", "explore"])]
-    pub plain: Option<String>,
-
-    /// Implementation of threads: coroutines, or OS threads, which are slower.
-    #[arg(long, value_parser = ["coroutine", "os"])]
-    pub substrate: Option<String>,
-
-    /// State at the start of each execution: memory restored from a snapshot, a forked process, or the
-    /// state left by the previous execution (`loop`).
-    #[arg(long, value_parser = ["snapshot", "fork", "loop"])]
-    pub restart: Option<String>,
+/// The variable of a flag that was given, and the value.
+#[derive(Debug, PartialEq)]
+struct GivenFlag {
+    scope: Scope,
+    variable: &'static str,
+    value: OsString,
 }
 
-/// A flag, the environment variable that it sets, and the value if the flag was given.
+/// A row of the table with a flag.
 pub struct SettingFlag {
-    pub flag: &'static str,
+    setting: &'static Setting,
+    pub flag: Flag,
     pub variable: &'static str,
-    value: Option<OsString>,
+}
+
+impl SettingFlag {
+    /// Every flag, in the order of the help.
+    pub fn all() -> impl Iterator<Item = Self> {
+        TABLE.iter().filter_map(|setting| {
+            let flag = setting.flag.ok()?;
+            let variable = setting.variable.expect("a flag sets a variable");
+            Some(Self {
+                setting,
+                flag,
+                variable,
+            })
+        })
+    }
+
+    fn argument(&self) -> Arg {
+        let heading = match self.setting.scope {
+            Scope::Check => "Settings of checks",
+            Scope::Native => "Settings of native programs",
+        };
+        let argument = Arg::new(self.flag.name)
+            .long(self.flag.name)
+            .help_heading(heading)
+            .help(self.help());
+        let with_value = |argument: Arg| argument.value_name(self.flag.value);
+        match self.setting.kind {
+            Kind::Switch => argument.action(ArgAction::SetTrue),
+            Kind::Choice(names) => with_value(argument)
+                .value_parser(PossibleValuesParser::new(names).map(OsString::from)),
+            // Tests run in the directories of their packages, where a relative path would mean another one.
+            Kind::Path => with_value(argument).value_parser(
+                PathBufValueParser::new()
+                    .try_map(path::absolute::<PathBuf>)
+                    .map(OsString::from),
+            ),
+            kind => with_value(argument).value_parser(move |text: &str| match kind.parse(text) {
+                Ok(_) => Ok(OsString::from(text)),
+                Err(error) => Err(error.reason()),
+            }),
+        }
+    }
+
+    /// The summary of the setting; a flag without a value turns it on.
+    fn help(&self) -> String {
+        let summary = self.setting.summary.trim_end_matches('.');
+        match (self.setting.kind, summary.strip_prefix("Whether to ")) {
+            (Kind::Switch, Some(action)) => {
+                let (first, rest) = action.split_at(1);
+                first.to_uppercase() + rest
+            }
+            (Kind::Time { .. }, _) => format!("{summary}, such as 500ms, 20s, 2m or 1h"),
+            _ => summary.to_owned(),
+        }
+    }
+
+    fn given(&self, matches: &ArgMatches) -> Option<GivenFlag> {
+        let name = self.flag.name;
+        let value = match self.setting.kind {
+            Kind::Switch => matches.get_flag(name).then(|| "1".into()),
+            _ => matches.get_one::<OsString>(name).cloned(),
+        };
+        Some(GivenFlag {
+            scope: self.setting.scope,
+            variable: self.variable,
+            value: value?,
+        })
+    }
+}
+
+impl Args for SettingFlags {
+    fn augment_args(command: Command) -> Command {
+        SettingFlag::all().fold(command, |command, flag| command.arg(flag.argument()))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for SettingFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = SettingFlag::all().filter_map(|flag| flag.given(matches));
+        Ok(Self {
+            given: given.collect(),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 impl SettingFlags {
-    /// Every flag, in the order of the help.
-    pub fn table(&self) -> [SettingFlag; 13] {
-        let row = |flag, variable, value| SettingFlag {
-            flag,
-            variable,
-            value,
-        };
-        let text = |value: &Option<String>| value.as_ref().map(OsString::from);
-        let number = |value: Option<u64>| value.map(|value| value.to_string().into());
-        let switch = |is_on: bool| is_on.then(|| "1".into());
-        let budget = self.budget.as_ref().map(|time| time.to_string().into());
-        let report = self.report.as_ref().map(OsString::from);
-        let native = &self.native;
-        [
-            row("budget", "RADDLE_MAX_TIME", budget),
-            row("strategy", "RADDLE_STRATEGY", text(&self.strategy)),
-            row(
-                "max-executions",
-                "RADDLE_MAX_EXECUTIONS",
-                number(self.max_executions),
-            ),
-            row("max-events", "RADDLE_MAX_EVENTS", number(self.max_events)),
-            row("seed", "RADDLE_SEED", number(self.seed)),
-            row("workers", "RADDLE_WORKERS", number(self.workers)),
-            row("resume", "RADDLE_RESUME", switch(self.resume)),
-            row("remember", "RADDLE_REMEMBER", switch(self.remember)),
-            row("report", "RADDLE_REPORT", report),
-            row("memory", "RADDLE_MEMORY", text(&native.memory)),
-            row("plain", "RADDLE_PLAIN", text(&native.plain)),
-            row("substrate", "RADDLE_SUBSTRATE", text(&native.substrate)),
-            row("restart", "RADDLE_RESTART", text(&native.restart)),
-        ]
-    }
-
     /// The variables of the flags that were given.
     pub fn environment(&self) -> Environment {
-        let rows = self.table().into_iter();
-        rows.filter_map(|row| Some((row.variable, row.value?)))
+        let given = self.given.iter();
+        given
+            .map(|flag| (flag.variable, flag.value.clone()))
             .collect()
+    }
+
+    /// True when a flag was given that only native programs have.
+    pub fn has_native(&self) -> bool {
+        self.given.iter().any(|flag| flag.scope == Scope::Native)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::Command;
-
     use super::*;
 
-    #[test]
-    fn every_setting_flag_is_in_the_table() {
-        let command = SettingFlags::augment_args(Command::new("settings"));
-        let flags: Vec<_> = command
-            .get_arguments()
-            .filter_map(|argument| argument.get_long())
-            .collect();
-        let table = SettingFlags::default().table();
-        assert_eq!(flags, table.map(|row| row.flag));
+    fn parse(line: &[&str]) -> Result<SettingFlags, String> {
+        let command = SettingFlags::augment_args(Command::new("settings").no_binary_name(true));
+        let matches = command.try_get_matches_from(line);
+        let matches = matches.map_err(|error| error.to_string())?;
+        Ok(SettingFlags::from_arg_matches(&matches).expect("the matches are those of the flags"))
+    }
+
+    fn example(kind: Kind) -> Option<&'static str> {
+        match kind {
+            Kind::Switch => None,
+            Kind::Number { .. } | Kind::Size { .. } => Some("3"),
+            Kind::Time { .. } => Some("3s"),
+            Kind::Choice(names) | Kind::List(names) => Some(names[0]),
+            _ => Some("/example"),
+        }
     }
 
     #[test]
     fn only_given_flags_become_variables() {
-        assert_eq!(SettingFlags::default().environment(), []);
-        let settings = SettingFlags {
-            seed: Some(7),
-            resume: true,
-            ..SettingFlags::default()
-        };
+        assert_eq!(parse(&[]).unwrap().environment(), []);
         let expected = [("RADDLE_SEED", "7"), ("RADDLE_RESUME", "1")];
         assert_eq!(
-            settings.environment(),
+            parse(&["--resume", "--seed", "7"]).unwrap().environment(),
             expected.map(|(name, value)| (name, value.into()))
         );
+    }
+
+    #[test]
+    fn every_flag_sets_its_variable_and_refuses_other_values() {
+        for row in SettingFlag::all() {
+            let name = format!("--{}", row.flag.name);
+            let value = example(row.setting.kind);
+            let line: Vec<&str> = [name.as_str()].into_iter().chain(value).collect();
+            let settings = parse(&line).unwrap();
+            let set = (row.variable, value.unwrap_or("1").into());
+            assert_eq!(settings.environment(), [set]);
+            assert_eq!(settings.has_native(), row.setting.scope == Scope::Native);
+            if matches!(row.setting.kind, Kind::Path | Kind::Strategy | Kind::Switch) {
+                continue;
+            }
+            let error = parse(&[&name, "?!"]).unwrap_err();
+            let start = format!(
+                "error: invalid value '?!' for '{name} <{}>'",
+                row.flag.value
+            );
+            assert!(error.starts_with(&start), "{error}");
+            let allowed = match row.setting.kind {
+                Kind::Choice(names) => format!("[possible values: {}]", names.join(", ")),
+                kind => format!(": expected {kind}\n"),
+            };
+            assert!(error.contains(&allowed), "{error}");
+        }
     }
 }

@@ -51,7 +51,6 @@ pub struct TestArguments {
     #[arg(last = true, value_name = "ARGS-FOR-CARGO-TEST")]
     pub for_cargo: Vec<OsString>,
 
-    // Last, because the headings of its help would also apply to the following flags.
     #[command(flatten)]
     pub settings: SettingFlags,
 }
@@ -125,7 +124,6 @@ pub struct RunArguments {
     #[arg(last = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 
-    // Last, because the headings of its help would also apply to the following flags.
     #[command(flatten)]
     pub settings: SettingFlags,
 }

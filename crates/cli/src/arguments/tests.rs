@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 
-use super::settings::{NativeSettingFlags, SettingFlags};
+use super::settings::SettingFlags;
 use super::subcommands::MessageFormat;
 use super::*;
 
@@ -47,23 +47,29 @@ fn every_flag_of_test_is_read() {
     let line = "cargo-raddle test counter --budget 30s --strategy pct --max-executions 9 --max-events 50 \
                 --seed 7 --workers 3 --resume --remember --jobs 2 --report /pages --junit j.xml \
                 --message-format json -p one --package two -- --release -- --nocapture";
+    let mut arguments = parse_test(line);
+    let settings = std::mem::take(&mut arguments.settings);
+    let expected = [
+        ("RADDLE_STRATEGY", "pct"),
+        ("RADDLE_MAX_EXECUTIONS", "9"),
+        ("RADDLE_MAX_TIME", "30s"),
+        ("RADDLE_MAX_EVENTS", "50"),
+        ("RADDLE_SEED", "7"),
+        ("RADDLE_WORKERS", "3"),
+        ("RADDLE_RESUME", "1"),
+        ("RADDLE_REMEMBER", "1"),
+        ("RADDLE_REPORT", "/pages"),
+    ];
     assert_eq!(
-        parse_test(line),
+        settings.environment(),
+        expected.map(|(name, value)| (name, value.into()))
+    );
+    assert_eq!(
+        arguments,
         TestArguments {
             filter: Some("counter".to_owned()),
             native: false,
-            settings: SettingFlags {
-                budget: Some("30s".parse().expect("a budget")),
-                strategy: Some("pct".to_owned()),
-                max_executions: Some(9),
-                max_events: Some(50),
-                seed: Some(7),
-                workers: Some(3),
-                resume: true,
-                remember: true,
-                report: Some("/pages".into()),
-                native: NativeSettingFlags::default(),
-            },
+            settings: SettingFlags::default(),
             jobs: Some(2),
             json: false,
             junit: Some("j.xml".into()),
@@ -78,11 +84,12 @@ fn every_flag_of_test_is_read() {
 
 #[test]
 fn a_relative_report_directory_becomes_absolute() {
-    let report = parse_test("cargo-raddle test --report pages")
-        .settings
-        .report;
+    let arguments = parse_test("cargo-raddle test --report pages");
     let expected = std::env::current_dir().expect("a directory").join("pages");
-    assert_eq!(report, Some(expected));
+    assert_eq!(
+        arguments.settings.environment(),
+        [("RADDLE_REPORT", expected.into())]
+    );
 }
 
 #[test]
@@ -90,7 +97,7 @@ fn run_has_the_setting_flags_of_test() {
     let flags = "--budget 30s --strategy pct --max-executions 9 --seed 7 --workers 3 --resume \
                  --remember --report pages --memory rc11 --plain explore --substrate os --restart fork";
     let settings = parse_test(&format!("cargo-raddle test --native {flags}")).settings;
-    assert_ne!(settings.native, NativeSettingFlags::default());
+    assert!(settings.has_native());
     match parse(&format!(
         "cargo-raddle run {flags} --replay r1.A -- ./queue 3"
     )) {

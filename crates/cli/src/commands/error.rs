@@ -1,4 +1,4 @@
-//! Errors that end a command without a verdict. Each message has a headline and says what to do.
+//! Errors that end a command without a verdict. Each message has a headline and a remedy.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::thread::available_parallelism;
 
-use crate::arguments::settings::{Environment, NativeSettingFlags};
+use crate::arguments::settings::Environment;
 use crate::arguments::subcommands::{MessageFormat, TestArguments};
 use crate::commands::error::Error;
 use crate::commands::verdict::Verdict;
@@ -20,7 +20,7 @@ use crate::toolchain::cargo::Cargo;
 use crate::toolchain::{data_directory, rust};
 
 pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
-    if !options.native && options.settings.native != NativeSettingFlags::default() {
+    if !options.native && options.settings.has_native() {
         return Err(Error::NeedsNative);
     }
     let (for_cargo, for_tests) = options.split();

@@ -314,17 +314,15 @@ fn a_binary_without_list_support_is_skipped_with_a_warning() {
 fn an_invalid_budget_is_refused_before_the_build() {
     let workspace = Workspace::new("a_budget_is_checked");
     for (budget, reason) in [
-        (
-            "soon",
-            "write a whole number and a unit: 500ms, 30s, 2m or 1h",
-        ),
-        ("0s", "the shortest limit is 1ms"),
-        ("99999999999999999999s", "the number is too large"),
+        ("soon", ""),
+        ("0s", ""),
+        ("99999999999999999999s", "too large, "),
     ] {
         let finished = workspace.run(&["test", "--budget", budget]);
         assert_eq!(finished.code, Some(2));
         let message = format!(
-            "error: invalid value '{budget}' for '--budget <TIME>': {reason}\n\n\
+            "error: invalid value '{budget}' for '--budget <TIME>': {reason}expected a time such as 500ms, \
+             20s, 2m or 1h, of at least 1ms\n\n\
              For more information, try '--help'.\n"
         );
         assert_eq!(finished.stderr, message);

@@ -40,22 +40,22 @@ fn counter() {
         ::core::concat!(::core::module_path!(), "::", ::core::stringify!(counter)),
         |checker| {
             checker
-                .strategy_named("pct")
+                .set_option("strategy", "pct")
                 .max_executions(50_000)
-                .max_time_text("20s")
+                .set_option("max_time", "20s")
                 .max_events(1_000)
                 .seed(7)
-                .memory_named("rc11")
+                .set_option("memory", "rc11")
                 .keep_going(true)
                 .spurious_wakeups(false)
                 .timeouts(false)
                 .weak_cas(false)
                 .known_schedules(false)
-                .lock_order_named("deny")
-                .leaks_named("allow")
+                .set_option("lock_order", "deny")
+                .set_option("leaks", "allow")
                 .shorten(false)
-                .watchdog_text("1m")
-                .reduce_named("symmetry, releases")
+                .set_option("watchdog", "1m")
+                .set_option("reduce", "symmetry, releases")
                 .stack_size(256 * 1024)
         },
         counter,

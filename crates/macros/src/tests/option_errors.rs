@@ -2,32 +2,18 @@
 
 use super::{assert_options_error, errors};
 
-const LIST_OF_OPTIONS: &str = "the options are `strategy`, `max_executions`, `max_time`, \
-    `max_events`, `seed`, `workers`, `memory`, `classes`, `preemptions`, `verify_completeness`, \
-    `keep_going`, `spurious_wakeups`, `timeouts`, `weak_cas`, `known_schedules`, `lock_order`, `leaks`, `coverage`, \
-    `remember`, `shorten`, `page`, `watchdog`, `reduce`, `stack_size`, `crate`";
-
 #[test]
 fn an_unknown_name_lists_the_known_names() {
-    let message = format!("unknown option `sed`; {LIST_OF_OPTIONS}");
+    let rows = raddle_settings::TABLE.iter();
+    let names = rows.filter(|row| row.option.is_ok()).map(|row| row.name);
+    let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+    let list = format!("the options are {}, `crate`", names.join(", "));
+    assert!(list.starts_with("the options are `strategy`, `max_executions`, `max_time`, "));
+    let message = format!("unknown option `sed`; {list}");
     assert_options_error("strategy = \"pct\", sed = 7", "sed", &message);
     assert_options_error("sed", "sed", &message);
     assert_options_error("sed(7)", "sed", &message);
-    assert_options_error("7", "7", &format!("expected an option; {LIST_OF_OPTIONS}"));
-}
-
-#[test]
-fn the_documentation_lists_the_options_in_order() {
-    let documentation = include_str!("../lib.rs");
-    let rows = documentation
-        .lines()
-        .filter_map(|line| line.strip_prefix("/// | `"));
-    let names: Vec<_> = rows.filter_map(|row| row.split_once('`')).collect();
-    let names: Vec<_> = names.iter().map(|(name, _)| format!("`{name}`")).collect();
-    assert_eq!(
-        LIST_OF_OPTIONS,
-        format!("the options are {}", names.join(", "))
-    );
+    assert_options_error("7", "7", &format!("expected an option; {list}"));
 }
 
 #[test]
@@ -74,6 +60,47 @@ fn a_value_of_the_wrong_kind_is_refused() {
     ] {
         let message = format!("`{option}` takes {kind}: write `{option} = {example}`");
         assert_options_error(&format!("{option} = {value}"), value, &message);
+    }
+}
+
+#[test]
+fn a_value_that_the_setting_does_not_have_is_refused() {
+    let level = "one of: allow, warn, deny";
+    let time = "a time such as 500ms, 20s, 2m or 1h";
+    for (option, value, allowed, example) in [
+        ("leaks", "\"loud\"", level, "\"deny\""),
+        ("watchdog", "\"soon\"", time, "\"30s\""),
+        (
+            "max_time",
+            "\"20\"",
+            &format!("{time}, of at least 1ms"),
+            "\"20s\"",
+        ),
+        (
+            "reduce",
+            "\"symmetry; releases\"",
+            "one of: symmetry, releases, or several with commas",
+            "\"symmetry\"",
+        ),
+        ("workers", "0", "a whole number from 1 to 1024", "2"),
+        (
+            "max_executions",
+            "0_0",
+            "a whole number of at least 1",
+            "50_000",
+        ),
+    ] {
+        let message = format!("`{option}` takes {allowed}: write `{option} = {example}`");
+        assert_options_error(&format!("{option} = {value}"), value, &message);
+    }
+}
+
+#[test]
+fn every_option_accepts_its_example() {
+    for row in raddle_settings::TABLE {
+        if let Ok(example) = row.option {
+            super::pretty(&format!("{} = {example}", row.name), "fn name() {}");
+        }
     }
 }
 

@@ -9,6 +9,8 @@ mod whole_program;
 
 use std::ffi::c_int;
 
+use raddle_settings::{MemoryModel, Native};
+
 use self::program::NativeProgram;
 use self::trace::Trace;
 use crate::abi::stack;
@@ -35,8 +37,9 @@ fn run(
 ) -> Report {
     uncontrolled::warn();
     mode::settle();
-    substrate::choose();
-    restart::choose();
+    let settings = read_settings();
+    substrate::choose(settings.substrate);
+    restart::choose(settings.restart);
     limit_workers();
     dispatch::model_by(system_call::model_direct);
     faults::prepare();
@@ -44,7 +47,7 @@ fn run(
     inherited::remember();
     interrupted::prepare();
     rust_panics::prepare();
-    arc_counts::prepare();
+    arc_counts::prepare(settings.arc);
     regions::prepare();
     sync::prepare();
     requests::prepare();
@@ -58,8 +61,8 @@ fn run(
         stack_is_reused: std_atomics::forget,
     });
     phase::set_checking(true);
-    heap::limit();
-    plain_choices::begin_check();
+    heap::limit(settings.heap);
+    plain_choices::begin_check(settings.plain, settings.memory);
     let pinned = substrate::begin();
     let whole = || {
         begin::begin();
@@ -70,10 +73,10 @@ fn run(
         let mut races = Vec::new();
         let mut report = loop {
             let report = match &mut trace {
-                None => checker(program, name).run(whole),
+                None => checker(program, name, settings).run(whole),
                 Some(trace) => {
                     let write = &mut |execution: &_| trace.write(execution);
-                    run_observed(checker(program, name), whole, write)
+                    run_observed(checker(program, name, settings), whole, write)
                 }
             };
             substrate::end_execution();
@@ -93,16 +96,25 @@ fn run(
     report
 }
 
-fn checker(program: &'static NativeProgram, name: &str) -> Checker {
-    let checker = Checker::new()
+/// Reads the settings of native programs from the environment; ends the process if one cannot be used.
+fn read_settings() -> Native {
+    Native::read(|name| std::env::var(name).ok()).unwrap_or_else(|error| {
+        eprintln!("raddle: {error}");
+        // SAFETY: nothing has been done yet that needs to be brought to an end.
+        unsafe { libc::_exit(2) }
+    })
+}
+
+fn checker(program: &'static NativeProgram, name: &str, settings: Native) -> Checker {
+    let memory = match settings.memory {
+        None | Some(MemoryModel::Sc) => Memory::Sc,
+        Some(MemoryModel::Rc11) => Memory::Rc11,
+    };
+    Checker::new()
         .of_program(program)
         .named(name)
         .stack_size(stack::STACK)
-        .memory(Memory::Sc);
-    match std::env::var("RADDLE_MEMORY") {
-        Ok(memory) => checker.memory_named(memory.trim()),
-        Err(_) => checker,
-    }
+        .memory(memory)
 }
 
 fn is_race(failure: &Failure) -> bool {

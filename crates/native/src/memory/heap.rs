@@ -18,7 +18,7 @@ use crate::host::arena::{self, Arena};
 
 /// Maximum number of bytes of an execution, unless the environment sets another.
 const USUAL_LIMIT: usize = 1 << 30;
-/// How the user says otherwise.
+/// Environment variable that sets another.
 pub(crate) const LIMIT_NAME: &str = "RADDLE_HEAP";
 /// Before every piece: how large it is, and the number of its block, or for pieces of raddle's where they begin.
 const HEADER: usize = 16;
@@ -53,30 +53,11 @@ pub(crate) fn reset(next: usize) {
     blocks::reset(next);
 }
 
-/// At the beginning of a check.
-pub(crate) fn limit() {
-    let limit = match std::env::var(LIMIT_NAME) {
-        Err(_) => USUAL_LIMIT,
-        Ok(text) => parse(&text).unwrap_or_else(|| {
-            eprintln!(
-                "raddle: {LIMIT_NAME}: `{text}` is not a size such as 64M or 2G, of 4G at most"
-            );
-            USUAL_LIMIT
-        }),
-    };
+/// Limits the bytes of an execution in the check that begins; the table of settings keeps `wanted` within
+/// [`SIZE`].
+pub(crate) fn limit(wanted: Option<u64>) {
+    let limit = wanted.map_or(USUAL_LIMIT, |limit| limit as usize);
     LIMIT.store(used().len().saturating_add(limit), Relaxed);
-}
-
-fn parse(text: &str) -> Option<usize> {
-    let text = text.trim();
-    let (digits, unit) = match text.char_indices().next_back()? {
-        (at, 'k' | 'K') => (&text[..at], 1 << 10),
-        (at, 'm' | 'M') => (&text[..at], 1 << 20),
-        (at, 'g' | 'G') => (&text[..at], 1 << 30),
-        _ => (text, 1),
-    };
-    let size = digits.parse::<usize>().ok()?.checked_mul(unit)?;
-    (1..=SIZE).contains(&size).then_some(size)
 }
 
 fn prepare() {
@@ -271,36 +252,6 @@ pub(crate) unsafe fn size_of(piece: *mut u8) -> usize {
         match heap_range::contains(piece as usize) {
             true => *header(piece),
             false => *header(piece).add(1) + *header(piece) - piece as usize,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parse;
-
-    #[test]
-    fn sizes_have_units() {
-        assert_eq!(parse("4096"), Some(4096));
-        assert_eq!(parse(" 3k "), Some(3 << 10));
-        assert_eq!(parse("64M"), Some(64 << 20));
-        assert_eq!(parse("2g"), Some(2 << 30));
-    }
-
-    #[test]
-    fn what_is_no_size_is_refused() {
-        for text in [
-            "",
-            "M",
-            "-1",
-            "1.5G",
-            "5T",
-            "0",
-            "99999G",
-            "18446744073709551615G",
-            "64 M",
-        ] {
-            assert_eq!(parse(text), None, "{text}");
         }
     }
 }

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU8, Ordering, Ordering::Relaxed};
 
 use raddle_engine::{Operation, UNSETTLED, World};
+use raddle_settings::{MemoryModel, Plain};
 
 use super::locations;
 use crate::abi::alternate_stack;
@@ -46,23 +47,17 @@ static CHOICES: ProcessState<PlainChoices> = ProcessState::new(PlainChoices {
 });
 
 /// A check begins.
-pub(crate) fn begin_check() {
-    let wanted = std::env::var("RADDLE_PLAIN").unwrap_or_default();
-    let is_weak = std::env::var("RADDLE_MEMORY").is_ok_and(|memory| memory.trim() != "sc");
-    let mode = match wanted.trim() {
-        "" | "race" => RACE,
-        _ if is_weak => {
+pub(crate) fn begin_check(wanted: Option<Plain>, memory: Option<MemoryModel>) {
+    let mode = match wanted {
+        None | Some(Plain::Race) => RACE,
+        _ if memory == Some(MemoryModel::Rc11) => {
             eprintln!(
                 "raddle: RADDLE_PLAIN: weak memory is explored for atomics only; set RADDLE_MEMORY=sc"
             );
             RACE
         }
-        "promote" => PROMOTE,
-        "explore" => EXPLORE,
-        other => {
-            eprintln!("raddle: RADDLE_PLAIN: `{other}` is none of: race, promote, explore");
-            RACE
-        }
+        Some(Plain::Promote) => PROMOTE,
+        Some(Plain::Explore) => EXPLORE,
     };
     MODE.store(mode, Relaxed);
     let mut choices = CHOICES.get();

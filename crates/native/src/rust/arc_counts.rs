@@ -8,6 +8,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use raddle_engine::memory::clock::join_growing;
+use raddle_settings::ArcCounts as Counting;
 
 use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
@@ -16,10 +17,6 @@ use crate::host::mode::host;
 use crate::memory::blocks;
 use crate::names::rust_paths::FunctionKind;
 use crate::process::program;
-
-/// How the user says that counts are operations.
-const VARIABLE: &str = "RADDLE_ARC";
-const COUNTED: &str = "counted";
 
 static ARE_OPERATIONS: AtomicBool = AtomicBool::new(false);
 
@@ -70,9 +67,8 @@ impl Part for ArcCounts {
 pub(crate) static COUNTS: PartCell<ArcCounts> = PartCell::new();
 
 /// When a check begins.
-pub(crate) fn prepare() {
-    let wanted = std::env::var_os(VARIABLE).is_some_and(|it| it == COUNTED);
-    ARE_OPERATIONS.store(wanted, Relaxed);
+pub(crate) fn prepare(wanted: Option<Counting>) {
+    ARE_OPERATIONS.store(wanted == Some(Counting::Counted), Relaxed);
 }
 
 fn are_operations() -> bool {
@@ -209,7 +205,7 @@ pub(crate) fn destroy(kind: FunctionKind, depth: usize) {
 #[cold]
 fn exec_again() {
     if program::is_checked() {
-        host(|| program::exec_again(VARIABLE, COUNTED));
+        host(|| program::exec_again("RADDLE_ARC", Counting::Counted.name()));
     }
     // It cannot begin again: findings are true, but some may be missed.
 }

@@ -23,7 +23,7 @@ use crate::runtime::Places;
 use crate::runtime::interrupts::{self, Listening};
 use crate::runtime::sampled_clock::Clock;
 use crate::settings::checker::Checker;
-use crate::settings::checkpoints::{Checkpoints, Every};
+use crate::settings::checkpoints::Every;
 use crate::settings::options::{Classes, Strategy};
 pub(crate) use file::Saved;
 pub use file::{read_search, seal};
@@ -71,7 +71,7 @@ impl Saving {
         check: Option<&CheckName>,
         start: Instant,
     ) -> Option<Self> {
-        let Checkpoints { path, every, .. } = &checker.checkpoints;
+        let (path, every) = (&checker.checkpoint, &checker.checkpoint_every);
         // Classes known by comparison are not in a checkpoint.
         if checker.strategy != Strategy::Exhaustive
             || checker.classes == Classes::ReadsFrom
@@ -328,7 +328,7 @@ const PROGRAM: &str = "program";
 
 /// Returns the settings of a check that must be the same.
 fn settings(checker: &Checker) -> Vec<(&'static str, String)> {
-    let policy = checker.policy;
+    let policy = checker.policy();
     vec![
         ("memory", format!("{:?}", checker.memory)),
         ("max_events", checker.limits().max_events.to_string()),
@@ -341,8 +341,8 @@ fn settings(checker: &Checker) -> Vec<(&'static str, String)> {
                 .preemptions
                 .map_or("any".to_owned(), |bound| bound.to_string()),
         ),
-        ("symmetry", checker.reductions.symmetry.to_string()),
-        ("releases", checker.reductions.releases.to_string()),
+        ("symmetry", checker.reduce.symmetry.to_string()),
+        ("releases", checker.reduce.releases.to_string()),
     ]
 }
 

@@ -20,7 +20,9 @@ pub(super) fn of(
     let mut hash = Hash(0xcbf2_9ce4_8422_2325);
     hash.add(&format!(
         "{:?} {:?} {:?}",
-        checker.memory, checker.classes, checker.policy
+        checker.memory,
+        checker.classes,
+        checker.policy()
     ));
     let mut threads: Vec<_> = (0..execution.threads.len())
         .map(|index| (execution.path(ThreadId::new(index)), ThreadId::new(index)))

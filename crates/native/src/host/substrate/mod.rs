@@ -49,7 +49,6 @@ pub(crate) enum SubstrateKind {
     OsThreads,
 }
 
-const VARIABLE: &str = "RADDLE_SUBSTRATE";
 static IS_OS: AtomicBool = AtomicBool::new(false);
 
 /// Where the guest with this thread pointer runs.
@@ -61,17 +60,11 @@ pub(crate) fn of(pointer: usize) -> SubstrateKind {
     }
 }
 
-/// Chooses the substrate, by the environment or a self-test; prints a message if the choice is unusual.
-pub(crate) fn choose() {
-    let wanted = std::env::var(VARIABLE).unwrap_or_default();
-    let kind = match wanted.trim() {
-        "os" => SubstrateKind::OsThreads,
-        "" | "coroutine" => tested(),
-        other => {
-            eprintln!("raddle: {VARIABLE}: `{other}` is neither `coroutine` nor `os`");
-            // SAFETY: `_exit` has no precondition.
-            unsafe { libc::_exit(2) }
-        }
+/// Chooses the substrate, by the setting or a self-test; prints a message if the choice is unusual.
+pub(crate) fn choose(wanted: Option<raddle_settings::Substrate>) {
+    let kind = match wanted {
+        Some(raddle_settings::Substrate::Os) => SubstrateKind::OsThreads,
+        None | Some(raddle_settings::Substrate::Coroutine) => tested(),
     };
     IS_OS.store(kind == SubstrateKind::OsThreads, Relaxed);
 }

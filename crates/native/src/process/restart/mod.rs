@@ -1,10 +1,10 @@
 //! How every execution begins with the same state of the program.
 //!
-//! * [`RestartKind::Snapshot`]: the program's memory is copied when the check begins, and copied back. State
+//! * [`Restart::Snapshot`]: the program's memory is copied when the check begins, and copied back. State
 //!   of the kernel is not restored.
-//! * [`RestartKind::Fork`]: every execution runs in a process of its own, so that all state of a process is
+//! * [`Restart::Fork`]: every execution runs in a process of its own, so that all state of a process is
 //!   restored: mappings, open files, handlers of signals.
-//! * [`RestartKind::Loop`]: nothing is restored; for functions that clean up after themselves.
+//! * [`Restart::Loop`]: nothing is restored; for functions that clean up after themselves.
 
 mod fork;
 mod heap_mark;
@@ -13,71 +13,65 @@ pub(crate) mod private_fork;
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
+use raddle_settings::Restart;
+
 use crate::memory::snapshot;
 
-/// The ways there are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum RestartKind {
-    Snapshot,
-    Fork,
-    Loop,
+/// Index of the selected kind in [`KINDS`].
+static SELECTED: AtomicU8 = AtomicU8::new(0);
+const KINDS: [Option<Restart>; 4] = [
+    None,
+    Some(Restart::Snapshot),
+    Some(Restart::Fork),
+    Some(Restart::Loop),
+];
+
+fn selected() -> Option<Restart> {
+    KINDS[usize::from(SELECTED.load(Relaxed))]
 }
 
-const VARIABLE: &str = "RADDLE_RESTART";
-static KIND: AtomicU8 = AtomicU8::new(RestartKind::Snapshot as u8);
-
-fn kind() -> RestartKind {
-    [RestartKind::Snapshot, RestartKind::Fork, RestartKind::Loop][usize::from(KIND.load(Relaxed))]
+fn kind() -> Restart {
+    selected().unwrap_or(Restart::Snapshot)
 }
 
 /// True if executions have processes of their own.
 pub(crate) fn is_fork() -> bool {
-    kind() == RestartKind::Fork
+    kind() == Restart::Fork
 }
 
 /// True if memory is all that is put back.
 pub(crate) fn is_snapshot() -> bool {
-    kind() == RestartKind::Snapshot
+    kind() == Restart::Snapshot
 }
 
 /// True if the environment selects the kind.
 fn is_chosen() -> bool {
-    std::env::var_os(VARIABLE).is_some()
+    selected().is_some()
 }
 
-/// Selects the kind by the environment.
-pub(crate) fn choose() {
-    let wanted = std::env::var(VARIABLE).unwrap_or_default();
-    let kind = match wanted.trim() {
-        "" | "snapshot" => RestartKind::Snapshot,
-        "fork" => RestartKind::Fork,
-        "loop" => RestartKind::Loop,
-        other => {
-            eprintln!("raddle: {VARIABLE}: `{other}` is none of `snapshot`, `fork` and `loop`");
-            // SAFETY: `_exit` has no precondition.
-            unsafe { libc::_exit(2) }
-        }
-    };
-    KIND.store(kind as u8, Relaxed);
+/// Selects the kind; a snapshot if the environment selects none.
+pub(crate) fn choose(wanted: Option<Restart>) {
+    let index = KINDS.iter().position(|kind| *kind == wanted);
+    SELECTED.store(index.expect("every kind is listed") as u8, Relaxed);
 }
 
 /// Runs a whole check; `stack` is from where on the caller's stack belongs to the program.
 pub(crate) fn run<R>(stack: usize, check: impl FnOnce() -> R) -> R {
     match kind() {
-        RestartKind::Snapshot => {
+        Restart::Snapshot => {
             snapshot::begin(stack);
             irreversible::watch();
             let result = check();
             snapshot::end();
             result
         }
-        RestartKind::Fork => {
+        Restart::Fork => {
             heap_mark::set();
             let result = fork::run(check);
             heap_mark::reset();
             result
         }
-        RestartKind::Loop => {
+        Restart::Loop => {
             heap_mark::set();
             check()
         }
@@ -87,12 +81,12 @@ pub(crate) fn run<R>(stack: usize, check: impl FnOnce() -> R) -> R {
 /// An execution begins, in its first thread.
 pub(crate) fn begin_execution() {
     match kind() {
-        RestartKind::Snapshot => snapshot::restore(),
-        RestartKind::Fork => {
+        Restart::Snapshot => snapshot::restore(),
+        Restart::Fork => {
             heap_mark::reset();
             fork::split();
         }
-        RestartKind::Loop => heap_mark::reset_if_unused(),
+        Restart::Loop => heap_mark::reset_if_unused(),
     }
 }
 

@@ -1,0 +1,123 @@
+//! Fields of `Checker`: how each keeps the value of its setting, given as a value or as text.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use raddle_engine::Schedule;
+use raddle_engine::coverage::{Metrics, UnknownMetric};
+use raddle_engine::strategy::Reductions;
+use raddle_settings::Value;
+
+use crate::settings::checkpoints::Every;
+use crate::settings::environment;
+use crate::settings::log::Log;
+use crate::settings::options::{Classes, Level, Memory, Reduction, Strategy, UnknownName};
+
+/// A field that keeps a value of type `T`.
+pub(crate) trait Keep<T> {
+    fn keep(&mut self, value: T);
+}
+
+impl<T> Keep<T> for T {
+    fn keep(&mut self, value: T) {
+        *self = value;
+    }
+}
+
+impl<T> Keep<T> for Option<T> {
+    fn keep(&mut self, value: T) {
+        *self = Some(value);
+    }
+}
+
+impl Keep<usize> for NonZeroUsize {
+    fn keep(&mut self, value: usize) {
+        *self = NonZeroUsize::new(value).unwrap_or(NonZeroUsize::MIN);
+    }
+}
+
+impl Keep<Duration> for Every {
+    fn keep(&mut self, value: Duration) {
+        *self = Every::Time(value);
+    }
+}
+
+impl Keep<Reduction> for Reductions {
+    fn keep(&mut self, value: Reduction) {
+        match value {
+            Reduction::Symmetry => self.symmetry = true,
+            Reduction::Releases => self.releases = true,
+        }
+    }
+}
+
+/// A field whose value has a text form. The value has passed the checks of its kind, so that only names of
+/// strategies, metrics and schedules can still be wrong.
+pub(crate) trait FromValue: Sized {
+    fn from_value(value: Value<'_>) -> Result<Self, String>;
+}
+
+impl<T: FromValue> FromValue for Option<T> {
+    fn from_value(value: Value<'_>) -> Result<Self, String> {
+        T::from_value(value).map(Some)
+    }
+}
+
+macro_rules! from_value {
+    ($($field:ty: $pattern:pat => $result:expr,)*) => {$(
+        impl FromValue for $field {
+            fn from_value(value: Value<'_>) -> Result<Self, String> {
+                match value {
+                    $pattern => $result,
+                    other => unreachable!("the table has another kind: {other:?}"),
+                }
+            }
+        }
+    )*};
+}
+
+from_value! {
+    bool: Value::Switch(is_on) => Ok(is_on),
+    u64: Value::Number(number) => Ok(number),
+    u32: Value::Number(number) => Ok(number as u32),
+    usize: Value::Number(number) => Ok(number as usize),
+    NonZeroUsize: Value::Number(number) => {
+        Ok(NonZeroUsize::new(number as usize).unwrap_or(NonZeroUsize::MIN))
+    },
+    Duration: Value::Time(time) => Ok(time),
+    Every: Value::Time(time) => Ok(Every::Time(time)),
+    PathBuf: Value::Text(path) => Ok(path.into()),
+    String: Value::Text(name) => Ok(name.to_owned()),
+    Strategy: Value::Text(name) => parse(name),
+    Memory: Value::Text(name) => parse(name),
+    Classes: Value::Text(name) => parse(name),
+    Level: Value::Text(name) => parse(name),
+    Log: Value::Text(name) => Ok(match name {
+        "off" => Log::Off,
+        _ => Log::Progress,
+    }),
+    Schedule: Value::Text(text) => environment::schedule(text),
+    Reductions: Value::Text(names) => {
+        let mut reductions = Reductions::default();
+        for name in names.split(',') {
+            reductions.keep(parse::<Reduction>(name.trim())?);
+        }
+        Ok(reductions)
+    },
+}
+
+impl FromValue for Metrics {
+    fn from_value(value: Value<'_>) -> Result<Self, String> {
+        match value {
+            Value::Text(names) => names
+                .parse()
+                .map_err(|error: UnknownMetric| format!("{error}; 1 measures all")),
+            value => bool::from_value(value).map(Metrics::from),
+        }
+    }
+}
+
+fn parse<T: std::str::FromStr<Err = UnknownName>>(name: &str) -> Result<T, String> {
+    name.parse().map_err(|error: UnknownName| error.to_string())
+}

@@ -1,0 +1,12 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod kind;
+mod native;
+mod setting;
+mod table;
+
+pub use kind::{BadValue, Kind, Value};
+pub use native::{BadVariable, Native};
+pub use setting::{Flag, Scope, Setting, TABLE, setting};
+pub use table::*;

@@ -1,0 +1,687 @@
+//! The table: a new setting is a new row here.
+//!
+//! A row of `checks` has the documentation and the parameter of its method of `Checker`, the field of `Checker`
+//! that keeps it and its initial value. The types are those of `raddle-check`, which expands the rows into the
+//! struct, its methods and the parser of values. A row without a parameter has no method. The first line of the
+//! documentation is the sentence that the help of `cargo raddle`, the attribute and the book show.
+//!
+//! A row of `native` is a field of `Native`, which checks of programs that do not use raddle read
+//! once.
+//!
+//! `is(..)` declares the option of the attribute by an example of its value, the environment variable by its name,
+//! and the flag by its name and the placeholder of its value; `not(..)` has the reason why there is none.
+
+use crate::kind::{FromValue, Value};
+
+/// Calls the macro that is given with every row.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! settings {
+    ($($callback:tt)+) => { $($callback)+! {
+        checks {
+            /// Strategy that chooses the executions, such as `exhaustive` or `random`.
+            strategy(Strategy): Strategy = Strategy::Auto;
+            {
+                kind: Kind::Strategy,
+                option: is("\"exhaustive\""),
+                variable: is("RADDLE_STRATEGY"),
+                flag: is("strategy", "STRATEGY"),
+                default: "`auto`",
+                book: "`auto`, `exhaustive`, `random`, `pct` (depth 3) or `pct:2`, `pos`, `urw`, `surw`, `history`, `noise` (probability 0.1) or `noise:0.2`, `enumerate`, `delay` (at most 2 delays) or `delay:3`, `coverage` or `coverage(METRIC)`, `directed: ALTERNATIVE` ([What if?](alternatives.md)), and in code `Replay(schedule)`; see [When the search is too large](samplers.md)",
+            }
+
+            /// Maximum number of executions.
+            ///
+            /// By default 100,000 for `Auto` and the random strategies; no limit for strategies that end by
+            /// themselves.
+            max_executions(u64): Option<u64> = None;
+            {
+                kind: Kind::Number { from: 1, to: u64::MAX },
+                option: is("50_000"),
+                variable: is("RADDLE_MAX_EXECUTIONS"),
+                flag: is("max-executions", "N"),
+                default: "100,000 for `auto` and the random strategies, else no limit",
+                book: "",
+            }
+
+            /// Time limit of the check.
+            ///
+            /// The execution in progress is finished first. By default 10 seconds for `Auto` and the random
+            /// strategies; no limit for strategies that end by themselves.
+            max_time(Duration): Option<Duration> = None;
+            {
+                kind: Kind::Time { from: 1 },
+                option: is("\"20s\""),
+                variable: is("RADDLE_MAX_TIME"),
+                flag: is("budget", "TIME"),
+                default: "10 s for `auto` and the random strategies, else no limit",
+                book: "",
+            }
+
+            /// Maximum number of events of one execution.
+            ///
+            /// An execution with more is a failure, because nothing is known of its end. By default 1,000,000, and
+            /// 100,000 for systematic searches, which need more memory for each event.
+            max_events(usize): Option<usize> = None;
+            {
+                kind: Kind::Number { from: 1, to: u64::MAX },
+                option: is("100_000"),
+                variable: is("RADDLE_MAX_EVENTS"),
+                flag: is("max-events", "N"),
+                default: "1,000,000; 100,000 for systematic searches",
+                book: "an execution with more events is [too long](failures.md#kinds-of-failures)",
+            }
+
+            /// Seed of the random strategies.
+            seed(u64): u64 = 0;
+            {
+                kind: Kind::Number { from: 0, to: u64::MAX },
+                option: is("7"),
+                variable: is("RADDLE_SEED"),
+                flag: is("seed", "N"),
+                default: "0",
+                book: "",
+            }
+
+            /// Number of workers of a check: threads, or processes for native programs.
+            ///
+            /// 1 by default, and for 0. Workers of an exhaustive search share its classes and find those that one
+            /// worker finds; workers of a random strategy share the number of executions, each with a seed of its
+            /// own. All other strategies use one worker.
+            ///
+            /// With several workers the body runs on several threads at the same time. Statics belong to each
+            /// execution as ever. Resources that raddle does not control, such as a file or a std `Mutex` around a
+            /// counter, are shared by executions that run at the same time; that is why the default is 1. The first
+            /// failure that is found may differ from run to run.
+            workers(usize): NonZeroUsize = NonZeroUsize::MIN;
+            {
+                kind: Kind::Number { from: 1, to: 1024 },
+                option: is("2"),
+                variable: is("RADDLE_WORKERS"),
+                flag: is("workers", "N"),
+                default: "1",
+                book: "see [Several workers](promises.md#several-workers)",
+            }
+
+            /// File in which an exhaustive search is saved at intervals and when it is interrupted.
+            ///
+            /// By default it is beside the schedules of the test, `target/raddle/BINARY/TEST.frontier`.
+            checkpoint(impl Into<PathBuf> as PathBuf): Option<PathBuf> = None;
+            {
+                kind: Kind::Path,
+                option: not("the path is computed by code"),
+                variable: not("checks of one run need different files"),
+                flag: not("checks of one run need different files"),
+                default: "`target/raddle/BINARY/TEST.frontier`",
+                book: "see [Interrupted searches](promises.md#interrupted-searches)",
+            }
+
+            /// Time between two checkpoints of an exhaustive search; no time turns them off.
+            ///
+            /// 10 seconds by default; [`Duration::ZERO`] turns them off.
+            checkpoint_every(Duration): Every = Every::default();
+            {
+                kind: Kind::Time { from: 0 },
+                option: not("a property of the run, not of the test"),
+                variable: is("RADDLE_CHECKPOINT"),
+                flag: not("the default suits every terminal"),
+                default: "10 s",
+                book: "",
+            }
+
+            /// Whether to resume interrupted exhaustive searches.
+            ///
+            /// A search starts anew by default. The program and the settings must be those of the interrupted
+            /// search; `max_time` and `max_executions` count from here, the report counts both parts.
+            resume(bool): bool = false;
+            {
+                kind: Kind::Switch,
+                option: not("a property of the run, not of the test"),
+                variable: is("RADDLE_RESUME"),
+                flag: is("resume", ""),
+                default: "`false`",
+                book: "see [Interrupted searches](promises.md#interrupted-searches)",
+            }
+
+            /// Whether to continue from earlier runs, reusing their recorded executions and coverage.
+            ///
+            /// Off by default. Schedules that failed in any earlier run are replayed first, classes of earlier runs
+            /// are not counted as new, their coverage is kept, and random choices differ from theirs. This is for
+            /// checks that are too large for one run: each continues where the last has stopped. Every execution is
+            /// checked nevertheless.
+            ///
+            /// The record is one file, `target/raddle/runs.redb`, in which a check has the name of its test; a check
+            /// without a name is not recorded. Strategies that end by themselves ([`Strategy::Exhaustive`], for
+            /// instance) record failing schedules only.
+            remember(bool): bool = false;
+            {
+                kind: Kind::Switch,
+                option: is("true"),
+                variable: is("RADDLE_REMEMBER"),
+                flag: is("remember", ""),
+                default: "`false`",
+                book: "see [Remembering earlier runs](between-runs.md)",
+            }
+
+            /// File that records earlier runs; turns `remember` on.
+            ///
+            /// See [`remember`](Self::remember).
+            remember_in(impl Into<PathBuf> as PathBuf): Option<PathBuf> = None, then remember = true;
+            {
+                kind: Kind::Path,
+                option: not("the path is computed by code"),
+                variable: not("`RADDLE_DIR` moves the default file"),
+                flag: not("`RADDLE_DIR` moves the default file"),
+                default: "`target/raddle/runs.redb`",
+                book: "",
+            }
+
+            /// Directory for an HTML page about each check and an index of all pages.
+            ///
+            /// Every check writes `BINARY/TEST/index.html`, its data as `report.json` beside it, and the `index.html`
+            /// of all checks in the directory, whether it fails or not. A check without a name writes nothing.
+            report_in(impl Into<PathBuf> as PathBuf): Option<PathBuf> = None;
+            {
+                kind: Kind::Path,
+                option: not("a property of the run, not of the test"),
+                variable: is("RADDLE_REPORT"),
+                flag: is("report", "DIR"),
+                default: "none",
+                book: "see [A page for every check](report.md#a-page-for-every-check)",
+            }
+
+            /// Whether to collect distinct failures instead of stopping at the first.
+            keep_going(bool): bool = false;
+            {
+                kind: Kind::Switch,
+                option: is("true"),
+                variable: not("`assert_ok` reports one failure"),
+                flag: not("`assert_ok` reports one failure"),
+                default: "`false`",
+                book: "",
+            }
+
+            /// Whether to explore spurious wake-ups of `Condvar` and `park`.
+            ///
+            /// On by default, as in std: at most one for each thread of an execution, so that every search ends.
+            spurious_wakeups(bool): bool = true;
+            {
+                kind: Kind::Switch,
+                option: is("false"),
+                variable: not("it changes which program is checked"),
+                flag: not("it changes which program is checked"),
+                default: "`true`",
+                book: "at most one for each thread of an execution",
+            }
+
+            /// Whether to explore expiring timeouts.
+            ///
+            /// On by default: a wait with a timeout may expire at any point, however long the timeout is.
+            timeouts(bool): bool = true;
+            {
+                kind: Kind::Switch,
+                option: is("false"),
+                variable: not("it changes which program is checked"),
+                flag: not("it changes which program is checked"),
+                default: "`true`",
+                book: "",
+            }
+
+            /// Whether to explore spurious failures of `compare_exchange_weak`.
+            ///
+            /// On by default, as in std: at most one for each thread of an execution, so that every search ends.
+            weak_cas(bool): bool = true;
+            {
+                kind: Kind::Switch,
+                option: is("false"),
+                variable: not("it changes which program is checked"),
+                flag: not("it changes which program is checked"),
+                default: "`true`",
+                book: "at most one for each thread of an execution",
+            }
+
+            /// Level of locks that are acquired in different orders.
+            ///
+            /// A warning by default. It is also the level of a thread that acquires an `RwLock` for reading twice.
+            /// Only executions that succeed are examined. Unless every class was run, a few more executions try to
+            /// turn different orders into a deadlock.
+            lock_order(Level): Level = Level::Warn;
+            {
+                kind: Kind::Choice(&["allow", "warn", "deny"]),
+                option: is("\"deny\""),
+                variable: not("a property of the test, not of the run"),
+                flag: not("a property of the test, not of the run"),
+                default: "`warn`",
+                book: "also of reading twice under one `RwLock`; nothing, a warning or a failure",
+            }
+
+            /// Level of messages that are never received.
+            ///
+            /// A warning by default. Messages left in a `raddle::port::Port` when every thread has ended count.
+            /// Channels of `mpsc` do not: dropping a receiver discards its messages on purpose.
+            leaks(Level): Level = Level::Warn;
+            {
+                kind: Kind::Choice(&["allow", "warn", "deny"]),
+                option: is("\"deny\""),
+                variable: not("a property of the test, not of the run"),
+                flag: not("a property of the test, not of the run"),
+                default: "`warn`",
+                book: "those left in a port when every thread has ended",
+            }
+
+            /// Whether to measure coverage, or the metrics to measure.
+            ///
+            /// Off by default, except for [`Strategy::Coverage`]; see
+            /// [`Report::coverage`](raddle_report::Report::coverage).
+            ///
+            /// ```
+            /// use raddle::{Checker, Metric};
+            ///
+            /// let report = Checker::new().coverage(true).run(|| {
+            ///     let lock = std::sync::Arc::new(raddle::sync::Mutex::new(0));
+            ///     let other = lock.clone();
+            ///     let thread = raddle::thread::spawn(move || *other.lock().unwrap() += 1);
+            ///     *lock.lock().unwrap() += 1;
+            ///     thread.join().unwrap();
+            /// });
+            /// // Each of the two came after the other.
+            /// let pairs = report.coverage().counts(Metric::SyncPair);
+            /// assert_eq!((pairs.covered, pairs.open()), (2, 0));
+            /// ```
+            coverage(impl Into<Metrics> as Metrics): Metrics = Metrics::NONE;
+            {
+                kind: Kind::Metrics,
+                option: is("true"),
+                variable: is("RADDLE_COVERAGE"),
+                flag: not("`cargo raddle coverage` shows what was recorded"),
+                default: "off; on for the strategy `coverage`",
+                book: "see [Coverage](coverage.md); it is printed with the result of the test",
+            }
+
+            /// Whether to minimise the schedule of a failure.
+            ///
+            /// On by default: the check looks for the shortest execution that fails in the same way, with the fewest
+            /// preemptions above all, and for two steps whose order decides. For a failure that runs the body less
+            /// than a hundred times if the program is small, and up to some 10,000 times or 5 seconds if it is
+            /// large; the report does not count these runs.
+            shorten(bool): bool = true;
+            {
+                kind: Kind::Switch,
+                option: is("false"),
+                variable: not("a property of the test, not of the run"),
+                flag: not("a property of the test, not of the run"),
+                default: "`true`",
+                book: "see [the shortest story](failures.md#the-shortest-story)",
+            }
+
+            /// Whether to write an HTML page for a failure.
+            ///
+            /// On by default: `target/raddle/BINARY/TEST/index.html`, beside the schedule. Only the first checks of a
+            /// test have one, and checks without a name have none; see [`report_in`](Self::report_in).
+            page(bool): bool = true;
+            {
+                kind: Kind::Switch,
+                option: is("false"),
+                variable: not("a property of the test, not of the run"),
+                flag: not("a property of the test, not of the run"),
+                default: "`true`",
+                book: "see [The report](report.md)",
+            }
+
+            /// Maximum time of a thread without a scheduling point; no time turns the watchdog off.
+            ///
+            /// 10 seconds by default. After that the test hangs for a reason that raddle cannot see, such as a std
+            /// lock acquired twice or a loop that calls nothing controlled: the execution is printed, its schedule
+            /// saved, and the process ends with code 2. [`Duration::ZERO`] turns the watchdog off.
+            watchdog(Duration): Duration = Duration::from_secs(10);
+            {
+                kind: Kind::Time { from: 0 },
+                option: is("\"30s\""),
+                variable: is("RADDLE_WATCHDOG"),
+                flag: not("a property of the test, not of the run"),
+                default: "10 s",
+                book: "a thread that exceeds it ends the process with code 2",
+            }
+
+            /// Reductions of an exhaustive search.
+            ///
+            /// Leaves out the classes that [`Reduction`] describes; several calls add up. A class that is left out
+            /// may have failures of its own, so the report promises
+            /// [`Guarantee::Reduced`](raddle_report::Guarantee::Reduced) at most.
+            reduce(Reduction): Reductions = Reductions::default();
+            {
+                kind: Kind::List(&["symmetry", "releases"]),
+                option: is("\"symmetry\""),
+                variable: not("it changes what the check guarantees"),
+                flag: not("it changes what the check guarantees"),
+                default: "none",
+                book: "see [Reductions](promises.md#reductions)",
+            }
+
+            /// Maximum number of preemptions of the classes that are explored.
+            ///
+            /// Explores only classes that have a linearization with at most this number of preemptions. A
+            /// preemption is a switch from a thread that could have continued; a switch from one that has ended,
+            /// that is blocked, or that has just yielded or slept is none.
+            ///
+            /// Most bugs need one or two, and few of all classes need no more. With [`Strategy::Exhaustive`] and
+            /// [`Strategy::Auto`] each of them is run once, and the report promises
+            /// [`Guarantee::Bounded`](raddle_report::Guarantee::Bounded), or
+            /// [`Guarantee::Exhaustive`](raddle_report::Guarantee::Exhaustive) if there are no others. With
+            /// [`Strategy::Enumerate`] all schedules within the bound are run. Other strategies ignore the bound, and
+            /// so does the random part of `Auto`.
+            ///
+            /// Under [`Memory::Rc11`], a read weaker than `SeqCst` may be scheduled late and still take an old write,
+            /// so that more classes need no preemption.
+            preemptions(u32): Option<u32> = None;
+            {
+                kind: Kind::Number { from: 0, to: u32::MAX as u64 },
+                option: is("2"),
+                variable: not("it changes what the check guarantees"),
+                flag: not("it changes what the check guarantees"),
+                default: "no bound",
+                book: "see [Bounds](promises.md#bounds)",
+            }
+
+            /// Whether to enumerate every schedule as well, and compare the classes.
+            ///
+            /// Off by default. When the search has run every class, every schedule is run without any reduction and
+            /// must belong to one of these classes. This is for small tests, because there are very many schedules;
+            /// the enumeration takes 10 seconds at most, or the limits of [`max_time`](Self::max_time) and
+            /// [`max_executions`](Self::max_executions).
+            /// [`Report::completeness`](raddle_report::Report::completeness) has its result.
+            ///
+            /// With [`preemptions`](Self::preemptions), the schedules within the bound are run.
+            verify_completeness(bool): bool = false;
+            {
+                kind: Kind::Switch,
+                option: is("true"),
+                variable: not("it takes too long for most tests"),
+                flag: not("it takes too long for most tests"),
+                default: "`false`",
+                book: "see [Checking the search](promises.md#checking-the-search)",
+            }
+
+            /// Bytes of stack of each thread of the test.
+            ///
+            /// 256 KiB by default.
+            stack_size(usize): usize = 256 * 1024;
+            {
+                kind: Kind::Size { to: 1 << 40 },
+                option: is("256 * 1024"),
+                variable: not("a property of the test, not of the run"),
+                flag: not("a property of the test, not of the run"),
+                default: "256 KiB",
+                book: "",
+            }
+
+            /// Equivalence of executions that defines a class.
+            ///
+            /// By default executions with different coherence orders of a variable are of different classes; see
+            /// [`Report::classes`](raddle_report::Report::classes). With [`Classes::ReadsFrom`] they are of one class
+            /// where no read observes the order.
+            ///
+            /// This only changes the number of classes. To decide whether a read observes an order the search must
+            /// run it, so it needs as many executions as without; it records up to two million classes; and such
+            /// a search cannot be interrupted and resumed.
+            classes(Classes): Classes = Classes::ReadsFromAndCoherence;
+            {
+                kind: Kind::Choice(&["reads-from", "reads-from-and-coherence"]),
+                option: is("\"reads-from\""),
+                variable: not("it changes what the numbers of the test mean"),
+                flag: not("it changes what the numbers of the test mean"),
+                default: "`reads-from-and-coherence`",
+                book: "`reads-from` ignores coherence orders that no read observes",
+            }
+
+            /// Memory model of atomics.
+            memory(Memory): Memory = Memory::Rc11;
+            {
+                kind: Kind::Choice(&["sc", "rc11"]),
+                option: is("\"rc11\""),
+                variable: not("the variable is for programs that cannot choose it in code"),
+                flag: not("the flag is for programs that cannot choose it in code"),
+                default: "`rc11`",
+                book: "`sc` or `rc11`, see [weak memory](memory.md)",
+            }
+
+            /// Whether to replay the schedules of earlier failures first.
+            ///
+            /// They are those in the directory `raddle-schedules/TEST` of the package, and the one that the last
+            /// failure of the check saved. On for [`check`](crate::check) and `#[raddle::test]`, off for a `Checker`,
+            /// which runs the requested search and nothing else.
+            known_schedules(bool): bool = false;
+            {
+                kind: Kind::Switch,
+                option: is("false"),
+                variable: not("a property of the test, not of the run"),
+                flag: not("a property of the test, not of the run"),
+                default: "`false`; `true` for `check` and the attribute",
+                book: "see [Replaying a failure](replaying.md#the-next-run)",
+            }
+
+            /// Name of the check in messages and in files.
+            ///
+            /// The name of the running test by default.
+            named(impl Into<String> as String): Option<String> = None;
+            {
+                kind: Kind::Name,
+                option: not("the name is that of the function"),
+                variable: not("checks of one run need different names"),
+                flag: not("checks of one run need different names"),
+                default: "the name of the test",
+                book: "it is in the `replay:` line",
+            }
+
+            /// Schedule to replay in the check that it belongs to.
+            replay: Option<Schedule> = None;
+            {
+                kind: Kind::Schedule,
+                option: not("`Strategy::Replay` is for code"),
+                variable: is("RADDLE_REPLAY"),
+                flag: not("a schedule belongs to one check: `cargo raddle replay TEST`, `cargo raddle run --replay`"),
+                default: "none",
+                book: "it takes precedence over `RADDLE_STRATEGY`",
+            }
+
+            /// Output of progress: lines, or nothing even on a terminal.
+            log: Log = Log::default();
+            {
+                kind: Kind::Choice(&["progress", "off"]),
+                option: not("a property of the run, not of the test"),
+                variable: is("RADDLE_LOG"),
+                flag: not("`cargo raddle` prints the progress of all tests"),
+                default: "a line that changes, on a terminal",
+                book: "",
+            }
+        }
+        native {
+            /// Memory model of atomics: sequential consistency, or RC11 as in Rust and C.
+            memory: MemoryModel;
+            {
+                kind: Kind::Choice(MemoryModel::NAMES),
+                variable: "RADDLE_MEMORY",
+                flag: is("memory", "MODEL"),
+                default: "`sc`",
+                book: "see [weak memory](memory.md)",
+            }
+
+            /// Racing plain accesses: failures, scheduling points once a race is found, or from the start.
+            plain: Plain;
+            {
+                kind: Kind::Choice(Plain::NAMES),
+                variable: "RADDLE_PLAIN",
+                flag: is("plain", "MODE"),
+                default: "`race`",
+                book: "see [Races](native.md#races)",
+            }
+
+            /// Implementation of threads: coroutines, or OS threads, which are slower.
+            substrate: Substrate;
+            {
+                kind: Kind::Choice(Substrate::NAMES),
+                variable: "RADDLE_SUBSTRATE",
+                flag: is("substrate", "SUBSTRATE"),
+                default: "`coroutine`, if it works on the machine",
+                book: "see [where threads run](native.md#where-threads-run)",
+            }
+
+            /// State at the start of each execution: a snapshot, a forked process, or what the last one left.
+            restart: Restart;
+            {
+                kind: Kind::Choice(Restart::NAMES),
+                variable: "RADDLE_RESTART",
+                flag: is("restart", "RESTART"),
+                default: "`snapshot`",
+                book: "see [how executions begin anew](native.md#how-executions-begin-anew)",
+            }
+
+            /// Maximum number of bytes from `malloc` in an execution.
+            heap: u64;
+            {
+                kind: Kind::Size { to: 4 << 30 },
+                variable: "RADDLE_HEAP",
+                flag: not("the message about a full heap names the variable"),
+                default: "1G",
+                book: "",
+            }
+
+            /// Reference counts of `Arc` in Rust programs: operations from the start.
+            arc: ArcCounts;
+            {
+                kind: Kind::Choice(ArcCounts::NAMES),
+                variable: "RADDLE_ARC",
+                flag: not("raddle begins again with it when counts matter"),
+                default: "operations once their order matters",
+                book: "see [What is a step](native-rust.md#what-is-a-step)",
+            }
+        }
+    }};
+}
+
+macro_rules! choices {
+    ($($(#[$doc:meta])* $type:ident {$($(#[$choice_doc:meta])* $choice:ident = $name:literal,)*})*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $type {
+            $($(#[$choice_doc])* $choice,)*
+        }
+
+        impl $type {
+            /// The names of all values.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// The name of the value.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($type::$choice => $name,)*
+                }
+            }
+        }
+
+        impl FromValue for $type {
+            fn from_value(value: Value<'_>) -> Self {
+                match value {
+                    $(Value::Text($name) => $type::$choice,)*
+                    other => unreachable!("the kind allows more than the names: {other:?}"),
+                }
+            }
+        }
+    )*};
+}
+
+choices! {
+    /// Memory model of a native program.
+    MemoryModel {
+        /// Sequential consistency.
+        Sc = "sc",
+        /// RC11.
+        Rc11 = "rc11",
+    }
+
+    /// Treatment of plain accesses in a native program.
+    Plain {
+        /// A race is a failure.
+        Race = "race",
+        /// Accesses of memory that was raced for become operations.
+        Promote = "promote",
+        /// Accesses of all shared memory are operations.
+        Explore = "explore",
+    }
+
+    /// Implementation of the threads of a native program.
+    Substrate {
+        /// Coroutines of one OS thread.
+        Coroutine = "coroutine",
+        /// OS threads.
+        Os = "os",
+    }
+
+    /// How each execution of a native program begins with the same state.
+    Restart {
+        /// Memory is restored from a snapshot.
+        Snapshot = "snapshot",
+        /// Every execution is a process of its own.
+        Fork = "fork",
+        /// Nothing is restored.
+        Loop = "loop",
+    }
+
+    /// Treatment of the reference counts of `Arc` in a native program.
+    ArcCounts {
+        /// Counts are operations.
+        Counted = "counted",
+    }
+}
+
+/// Environment variables that are not settings of a check, with their meaning in the words of the book.
+pub const OTHER_VARIABLES: &[(&str, &str)] = &[
+    (
+        "RADDLE_DIR",
+        "directory in which schedules and pages of failures are saved; `target/raddle` by default",
+    ),
+    (
+        "RADDLE_EVENTS",
+        "file to which checks append their events, as [lines of JSON](programs.md#lines-of-json)",
+    ),
+    (
+        "RADDLE_NATIVE",
+        "part of a native program that is checked: `program` for `main`, `test` for a test of a Rust crate; set by `cargo raddle run` and `test --native`",
+    ),
+    (
+        "RADDLE_PARENT",
+        "process whose end also ends the check of a native program; set by `cargo raddle run`",
+    ),
+    (
+        "RADDLE_TRACE",
+        "file for every event of every execution of a native program, one per line",
+    ),
+    (
+        "RADDLE_SHADOW",
+        "for tests of raddle itself: `off` passes every plain access of a native program to the engine, which is slow and must change nothing",
+    ),
+    (
+        "RADDLE_SELF_TEST",
+        "for tests of raddle itself: `fail` makes the self-test of coroutines fail",
+    ),
+    (
+        "RADDLE_CC",
+        "C compiler of `cargo raddle cc`; `gcc` by default",
+    ),
+    (
+        "RADDLE_CXX",
+        "C++ compiler of `cargo raddle c++`; `g++` by default",
+    ),
+    (
+        "RADDLE_STD",
+        "`plain`: the library of `cargo raddle setup --std` is not used although it exists; `instrumented`: a line is printed if it is missing",
+    ),
+    (
+        "RADDLE_LIBRARY",
+        "path of `libraddle_native.so` for `cargo raddle run`, `cc`, `c++` and `test --native`; beside `cargo-raddle` by default",
+    ),
+    (
+        "OMP_NUM_THREADS",
+        "number of threads of an [OpenMP](native.md#openmp) team in a native program; 2 by default",
+    ),
+];

@@ -22,6 +22,6 @@ pub fn test_name(module: &str, test: &str) -> String {
 pub fn ignored_test(name: &str) -> Command {
     let binary = std::env::current_exe().expect("the path of the test binary");
     let mut command = Command::new(binary);
-    command.args([name, "--exact", "--ignored", "--nocapture"]);
+    command.args([name, "--exact", "--ignored"]);
     command
 }

@@ -80,7 +80,7 @@ fn what_is_offered_is_what_happens() {
     let mut sum = Counts::default();
     // What does not count cannot show what is possible.
     let draw = |rng: &mut Rng| random_without(&["Assume"], rng);
-    Suite::new(60, 1).run(draw, |program, _| {
+    Suite::new(50, 1).run(draw, |program, _| {
         let checker = program.checker(Strategy::Auto);
         let counts = compared(&checker, program.memory, MAX_SCHEDULES, || program.run());
         counts.map(|counts| add(&mut sum, counts)).into()
@@ -92,7 +92,7 @@ fn what_is_offered_is_what_happens() {
 #[test]
 fn what_is_offered_is_what_happens_to_the_rarer_primitives() {
     let mut sum = Counts::default();
-    Suite::new(30, 2).run(random_objects::Program::random, |program, _| {
+    Suite::new(25, 2).run(random_objects::Program::random, |program, _| {
         let counts = compared(&Checker::new(), Memory::Sc, MAX_SCHEDULES, || program.run());
         counts.map(|counts| add(&mut sum, counts)).into()
     });
@@ -105,7 +105,7 @@ fn what_is_offered_can_be_run() {
     let (mut asked, mut at_once, mut attempts) = (0, 0, 0);
     // What does not count cannot be run.
     let draw = |rng: &mut Rng| random_without(&["Assume"], rng);
-    Suite::new(40, 3).run(draw, |program, rng| {
+    Suite::new(30, 3).run(draw, |program, rng| {
         let checker = program.checker(Strategy::Auto).shorten(false);
         let Some(alternatives) = offered(&checker, program) else {
             return Verdict::Skipped;
@@ -132,7 +132,7 @@ fn what_is_offered_can_be_run() {
 fn what_is_not_offered_is_impossible() {
     let mut asked = Asked::default();
     let draw = |rng: &mut Rng| random_without(&["Assume"], rng);
-    Suite::new(50, 5).run(draw, |program, rng| {
+    Suite::new(30, 5).run(draw, |program, rng| {
         let checker = program.checker(Strategy::Auto).shorten(false);
         let Some(alternatives) = offered(&checker, program) else {
             return Verdict::Skipped;
@@ -166,7 +166,7 @@ fn several_receives_see_what_they_see_in_one_execution_and_nothing_else() {
     let mut asked = Asked::default();
     // What does not count cannot be run; and what parks has no name.
     let draw = |rng: &mut Rng| random_without(&["Assume", "ark"], rng);
-    Suite::new(40, 8).run(draw, |program, rng| {
+    Suite::new(30, 8).run(draw, |program, rng| {
         let checker = program.checker(Strategy::Exhaustive).shorten(false);
         let mut executions: Vec<Vec<AlternativeChoice>> = Vec::new();
         let report = raddle::__private::run_observed(

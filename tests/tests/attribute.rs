@@ -118,6 +118,7 @@ fn start(test: &str, folder: &Path, variables: &[(&str, &str)]) -> Running {
         }
     }
     let child = command
+        .arg("--nocapture")
         .env("RADDLE_DIR", folder)
         .env("RUST_BACKTRACE", "0")
         .envs(variables.iter().copied())

@@ -133,7 +133,7 @@ fn is_weak(litmus: &Litmus) -> Option<String> {
 #[test]
 fn what_is_sequentially_consistent_is_allowed_by_rc11_and_more() {
     let (mut weak, mut classes) = (0, [0, 0]);
-    let compared = compare_all(Suite::new(300, 1), same, |litmus, _| {
+    let compared = compare_all(Suite::new(200, 1), same, |litmus, _| {
         let [sc, rc11] = both(litmus);
         assert!(sc.classes.is_subset(&rc11.classes), "{litmus}");
         weak += u64::from(sc.classes != rc11.classes);
@@ -162,7 +162,7 @@ fn seq_cst_accesses_are_sequentially_consistent() {
             }
         })
     };
-    compare_all(Suite::new(150, 1), strongest, |litmus, _| {
+    compare_all(Suite::new(100, 1), strongest, |litmus, _| {
         assert_eq!(is_weak(litmus), None, "{litmus}");
     });
 }
@@ -172,7 +172,7 @@ fn seq_cst_fences_between_all_accesses_are_sequentially_consistent() {
     let fenced = |litmus: Litmus| {
         litmus.rewritten(|statement| vec![fence(SeqCst), statement.clone(), fence(SeqCst)])
     };
-    compare_all(Suite::new(150, 1), fenced, |litmus, _| {
+    compare_all(Suite::new(100, 1), fenced, |litmus, _| {
         assert_eq!(is_weak(litmus), None, "{litmus}");
     });
 }
@@ -191,7 +191,7 @@ fn one_location_is_sequentially_consistent() {
             }
         })
     };
-    compare_all(Suite::new(100, 1), narrow, |litmus, _| {
+    compare_all(Suite::new(60, 1), narrow, |litmus, _| {
         assert_eq!(is_weak(litmus), None, "{litmus}");
     });
 }
@@ -217,7 +217,7 @@ fn stronger(rng: &mut Rng, ordering: Ordering, legal: &[Ordering]) -> Ordering {
 #[test]
 fn stronger_orderings_allow_no_more() {
     let mut fewer = 0;
-    let compared = compare_all(Suite::new(150, 1), same, |litmus, rng| {
+    let compared = compare_all(Suite::new(100, 1), same, |litmus, rng| {
         let loads = &[Relaxed, Acquire, SeqCst];
         let stores = &[Relaxed, Release, SeqCst];
         let updates = &[Relaxed, Acquire, Release, AcqRel, SeqCst];

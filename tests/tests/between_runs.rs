@@ -405,6 +405,7 @@ fn known(file: &Path) -> usize {
 /// Runs a check until it has written twice, and kills it; how many classes are remembered.
 fn killed(file: &Path) -> usize {
     let mut child = ignored_test(&test_name!("child"))
+        .arg("--nocapture")
         .env(FILE, file)
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -36,7 +36,7 @@ fn same_classes(program: &Program) -> Option<usize> {
 fn random_programs_have_the_same_classes_as_all_their_schedules() {
     let (mut waiting, mut total, mut largest) = (0, 0, 0);
     let mut by_threads = HashMap::<usize, u64>::new();
-    Suite::new(150, 1).run(Program::random, |program, _| {
+    Suite::new(200, 1).run(Program::random, |program, _| {
         let Some(classes) = same_classes(program) else {
             return Verdict::Skipped;
         };
@@ -62,7 +62,7 @@ fn threads_that_pause_again_and_again_come_later_and_lose_no_class() {
 fn random_programs_with_loops_have_the_same_classes_as_all_their_schedules() {
     let draw = |rng: &mut Rng| Program::random(rng).with_loops(rng);
     let (mut livelocks, mut total) = (0, 0);
-    Suite::new(50, 5).run(draw, |program, _| {
+    Suite::new(20, 5).run(draw, |program, _| {
         let all = program.checker(Strategy::EnumeratePrivateFirst);
         let Some(expected) = compare::enumerate(all.max_executions(4_000), || program.run()) else {
             return Verdict::Skipped;
@@ -81,7 +81,7 @@ fn random_programs_with_loops_have_the_same_classes_as_all_their_schedules() {
 
 #[test]
 fn the_order_in_which_threads_are_created_never_changes_a_count() {
-    Suite::new(40, 7).run(Program::random, |program, rng| {
+    Suite::new(30, 7).run(Program::random, |program, rng| {
         if program.threads.len() < 2
             || enumerate(program, Strategy::EnumeratePrivateFirst).is_none()
         {
@@ -110,7 +110,7 @@ fn performing_private_operations_first_loses_no_class() {
 
 #[test]
 fn a_search_in_pieces_has_the_same_classes() {
-    Suite::new(15, 3).run(Program::random, |program, _| {
+    Suite::new(12, 3).run(Program::random, |program, _| {
         let expected = search(program);
         if !(2..100).contains(&expected.len()) {
             return Verdict::Skipped;
@@ -126,7 +126,7 @@ fn a_search_in_pieces_has_the_same_classes() {
 
 #[test]
 fn several_workers_find_the_same_classes() {
-    Suite::new(50, 4).run(Program::random, |program, _| {
+    Suite::new(40, 4).run(Program::random, |program, _| {
         let checker = program.checker(Strategy::Exhaustive).workers(3);
         let found = compare::search(checker, || program.run()).0;
         assert_same(&search(program), &found);

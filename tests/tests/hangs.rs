@@ -128,6 +128,7 @@ fn name(program: &str) -> String {
 
 fn run_in(folder: &std::path::Path, program: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = raddle_tests::child::ignored_test(&name(program));
+    command.arg("--test-threads=1");
     for (variable, _) in std::env::vars_os() {
         let name = variable.to_string_lossy();
         if name.starts_with("RADDLE_") || name == "NO_COLOR" || name == "CLICOLOR_FORCE" {

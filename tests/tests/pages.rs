@@ -54,9 +54,9 @@ fn every_check_of_a_run_has_a_page_and_the_run_has_one_too() {
         .named("a b::passes")
         .report_in(&run)
         .run(|| {});
-    assert_eq!(files(&run), ["index.html", "pages"]);
-    assert_eq!(files(&run.join("pages")), ["a b.passes", "fails"]);
-    let page = run.join("pages/fails/index.html");
+    assert_eq!(files(&run), ["index.html", "suite"]);
+    assert_eq!(files(&run.join("suite")), ["a b.passes", "fails"]);
+    let page = run.join("suite/fails/index.html");
     assert_eq!(fails.failures[0].page.as_deref(), page.to_str());
     assert!(
         fails.failures[0]
@@ -67,12 +67,12 @@ fn every_check_of_a_run_has_a_page_and_the_run_has_one_too() {
     assert_eq!(failed["summary"]["failures"], serde_json::json!(["panic"]));
     assert_eq!(failed["report"]["executions"], fails.executions);
     assert_eq!(failed["stories"][0], fails.failures[0].to_string());
-    let passed = data(&run.join("pages/a b.passes/index.html"));
+    let passed = data(&run.join("suite/a b.passes/index.html"));
     assert_eq!(passed["summary"]["test"], "a b::passes");
     assert_eq!(passed["summary"]["headline"], passes.summary().to_string());
     let index = std::fs::read_to_string(run.join("index.html")).unwrap();
     assert!(
-        index.contains("pages/a%20b.passes/index.html") && index.contains("pages/fails/index.html")
+        index.contains("suite/a%20b.passes/index.html") && index.contains("suite/fails/index.html")
     );
 }
 
@@ -83,7 +83,7 @@ fn a_page_has_the_lines_around_every_step() {
         .named("lines")
         .report_in(&run)
         .run(lost_update);
-    let excerpts = &data(&run.join("pages/lines/index.html"))["excerpts"];
+    let excerpts = &data(&run.join("suite/lines/index.html"))["excerpts"];
     let source =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages.rs"));
     let source = source.unwrap();
@@ -136,6 +136,7 @@ fn a_folder_that_cannot_be_written_costs_the_page_and_nothing_else() {
 fn child(test: &str, folder: &Path, environment: &[(&str, &str)]) -> Output {
     let mut command = ignored_test(&test_name!(test));
     command
+        .arg("--nocapture")
         .env("RADDLE_DIR", folder)
         .envs(environment.iter().copied());
     command.output().unwrap()

@@ -205,7 +205,7 @@ fn checker(program: &Program) -> Checker {
 fn random_programs_have_the_same_classes_as_all_their_schedules() {
     let (mut total, mut largest) = (0, 0);
     let mut by_kind = BTreeMap::<Kind, u64>::new();
-    Suite::new(80, 1).run(Program::random, |program, _| {
+    Suite::new(60, 1).run(Program::random, |program, _| {
         let found = same_classes(&checker(program), MAX_SCHEDULES, || program.run());
         let Some(found) = found else {
             return Verdict::Skipped;
@@ -243,7 +243,7 @@ fn searches_in_pieces_by_several_workers_and_in_any_order_have_the_same_classes(
 #[test]
 fn random_programs_cost_what_their_schedules_cost() {
     let mut sums = Counts::default();
-    Suite::new(40, 1).run(Program::random, |program, _| {
+    Suite::new(30, 1).run(Program::random, |program, _| {
         let most = MAX_SCHEDULES / 5;
         let counts = same_costs(&checker(program), Memory::Sc, most, || program.run());
         counts.map(|counts| add(&mut sums, counts)).into()
@@ -254,7 +254,7 @@ fn random_programs_cost_what_their_schedules_cost() {
 #[test]
 fn what_receives_are_offered_is_what_happens() {
     let (mut receives, mut alternatives) = (0, 0);
-    Suite::new(40, 4).run(Program::random, |program, _| {
+    Suite::new(30, 4).run(Program::random, |program, _| {
         // Who drops a message that nobody will receive is no event.
         if program.kind == Kind::Heavy {
             return Verdict::Skipped;

@@ -117,6 +117,7 @@ fn run(caller: &str, test: &str, replay: Option<&str>) -> Ran {
     let folder = folder(caller);
     let mut command = ignored_test(&test_name!(test));
     command
+        .arg("--nocapture")
         .env("RADDLE_DIR", &folder)
         .env_remove("RADDLE_REPLAY");
     command.envs(replay.map(|replay| ("RADDLE_REPLAY", replay)));

@@ -72,6 +72,7 @@ fn start(log: &Path, workers: usize) -> Child {
 
 fn start_with(log: &Path, workers: usize, variables: &[(&str, &str)]) -> Child {
     ignored_test(&test_name!("child"))
+        .arg("--nocapture")
         .envs(variables.iter().copied())
         .env(LOG, log)
         .env(WORKERS, workers.to_string())

@@ -176,7 +176,7 @@ fn who_spins_lets_others_go_first() {
     let schedule = report.failures[0].schedule.to_string();
     assert_eq!(
         schedule,
-        "raddle schedule 2\ncheck cell::who_spins_lets_others_go_first 2\nmain: begin, yield\n"
+        "raddle schedule 2\ncheck types::cell::who_spins_lets_others_go_first 2\nmain: begin, yield\n"
     );
     // Outside a check it returns.
     hint::spin_loop();

@@ -254,7 +254,7 @@ fn a_sleep_is_told() {
     let schedule = report.failures[0].schedule.to_string();
     assert_eq!(
         schedule,
-        "raddle schedule 2\ncheck time::a_sleep_is_told\nmain: begin, sleep\n"
+        "raddle schedule 2\ncheck types::time::a_sleep_is_told\nmain: begin, sleep\n"
     );
 }
 

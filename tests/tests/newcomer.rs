@@ -527,3 +527,29 @@ fn what_is_remembered_survives_edits_elsewhere() {
     tally.replace("src/lib.rs", LOST, KEPT);
     run("1").does_not_say("earlier");
 }
+
+/// A crate that depends on raddle only has schedulers of its own.
+#[test]
+fn a_scheduler_of_ones_own_finds_bugs_and_its_mistakes_are_named() {
+    let own = Newcomer::new("own_scheduler", "own_scheduler");
+    let found = own.cargo("test round_robin").exits(101);
+    found
+        .says("panic after 1 execution (RoundRobin)\n")
+        .says("assertion `left == right` failed: a visit was lost\n");
+    let line = found.replay_line();
+    own.shell(&line)
+        .exits(101)
+        .says("panic after 1 execution (replay)\n")
+        .says("assertion `left == right` failed: a visit was lost\n");
+    own.cargo("test priorities").exits(0);
+    // main begins, spawns, loads, stores, waits for the other thread, and is chosen all the same.
+    own.cargo("test stubborn").exits(101).says(
+        "raddle: the scheduler Stubborn chose thread main, which is blocked\nafter 4 events; \
+         enabled are:\n  main.1 (begin at tests/scheduled.rs:",
+    );
+    // The environment replaces the scheduler, the wrong one as well.
+    own.shell("RADDLE_STRATEGY=exhaustive cargo test --offline stubborn")
+        .exits(101)
+        .says(" (exhaustive)\n")
+        .says("a visit was lost\n");
+}

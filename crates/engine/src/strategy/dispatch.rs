@@ -76,7 +76,6 @@ impl Dispatch for Dispatcher {
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         match self {
             Dispatcher::Random(random) => Ok(random.pick(state)),
-            Dispatcher::Search(search) => search.choose(state),
             other => other.strategy_mut().choose(state),
         }
     }

@@ -59,7 +59,9 @@ impl Noise {
             0 => last,
             count => {
                 let drawn = sampling::below(&mut self.rng, count as u32);
-                *others().nth(drawn as usize).expect("there are so many")
+                *others()
+                    .nth(drawn as usize)
+                    .expect("the draw is below the count")
             }
         }
     }

@@ -105,7 +105,7 @@ impl Surw {
         };
         let weights = state.enabled().iter().map(left);
         let drawn = sampling::weighted(&mut self.rng, weights);
-        state.enabled()[drawn.expect("somebody is about to use it")]
+        state.enabled()[drawn.expect("`user` has a positive weight")]
     }
 }
 

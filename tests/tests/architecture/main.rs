@@ -7,4 +7,5 @@
 mod crates;
 mod invariants;
 mod layers;
+mod native_state;
 mod sources;

@@ -9,7 +9,7 @@ use super::registers::{PRESERVED, restore_preserved, save_preserved};
 /// Size of the stack of each thread of the program, in bytes; the kernel provides only the pages that are used.
 pub(crate) const STACK: usize = 8 << 20;
 
-/// Where a guest can be left: its stack pointer when it was entered.
+/// A call that can be left: the stack pointer when it was entered.
 #[derive(Clone, Copy, Default)]
 #[repr(transparent)]
 pub(crate) struct Frame(usize);
@@ -19,7 +19,7 @@ impl Frame {
         Frame(0)
     }
 
-    /// Where the guest's part of the stack ends.
+    /// Returns the end of the guest's part of the stack.
     pub(crate) fn stack(self) -> usize {
         self.0
     }

@@ -37,7 +37,7 @@ struct Calls {
     /// of them.
     users: [Cell<u16>; DEEPEST],
     known_users: Cell<usize>,
-    /// Where in Rust's standard library the thread is, and where it was before each call.
+    /// Part of Rust's standard library that the thread is in, and that it was in before each call.
     region: Cell<FunctionKind>,
     regions: [Cell<FunctionKind>; DEEPEST],
     /// True if the next use of memory there is an operation, and if that has a deadline.
@@ -185,14 +185,14 @@ enum Whose {
     Ours,
 }
 
-/// Where the code of this library is.
+/// Code of this library.
 static OURS: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
-/// Where that of the system's libraries is.
+/// Code of the system's libraries.
 static FOREIGN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
-/// Where that of the program and its own libraries is.
+/// Code of the program and its own libraries.
 static OWN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
 
-/// At the beginning of an execution, in its first thread.
+/// Begins an execution, in its first thread.
 pub(crate) fn begin() {
     FOREIGN.get_or_init(|| ranges(Whose::System));
     OWN.get_or_init(|| ranges(Whose::Users));
@@ -211,7 +211,7 @@ pub(crate) fn begin() {
     });
 }
 
-/// In guest mode: where in Rust's standard library the running thread is.
+/// In guest mode: returns the part of Rust's standard library that the running thread is in.
 #[inline]
 pub(crate) fn region() -> FunctionKind {
     with(|calls| calls.region.get())
@@ -260,7 +260,7 @@ fn is_systems(code: usize) -> bool {
     foreign.iter().any(|range| range.contains(&code))
 }
 
-/// How often any function was entered or left.
+/// Number of times that any function was entered or left.
 static CHANGES: AtomicU64 = AtomicU64::new(1);
 /// The chain of the running thread, since when, and in which epoch.
 static LAST: ProcessState<(u64, u64, u16)> = ProcessState::new((0, 0, 0));
@@ -329,7 +329,7 @@ pub(crate) fn entered() -> Option<usize> {
     })
 }
 
-/// Those of the thread that is about to do an atomic operation, if one is.
+/// Calls of the thread that is about to do an atomic operation; null if none is.
 static OF_ATOMIC: AtomicPtr<Calls> = AtomicPtr::new(std::ptr::null_mut());
 
 /// In guest mode: the running thread is about to do an atomic operation.
@@ -340,7 +340,7 @@ pub(crate) fn begin_atomic() {
     }
 }
 
-/// In host mode: it is done.
+/// In host mode: the atomic operation is done.
 #[inline]
 pub(crate) fn end_atomic() {
     OF_ATOMIC.store(std::ptr::null_mut(), Relaxed);
@@ -437,7 +437,7 @@ fn follows_call(code: usize) -> bool {
 #[derive(Clone, Copy)]
 pub(crate) struct Entered {
     pub(crate) kind: FunctionKind,
-    /// Where the thread was before.
+    /// Region of the thread before the call.
     pub(crate) before: FunctionKind,
     /// Number of functions that it was in.
     pub(crate) depth: usize,

@@ -92,7 +92,7 @@ impl Granule {
         }
     }
 
-    /// Since then.
+    /// Returns the last read since that write.
     #[inline]
     pub(crate) fn read(&self) -> LastAccess {
         LastAccess {

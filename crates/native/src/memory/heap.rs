@@ -18,7 +18,7 @@ use crate::host::arena::{self, Arena};
 
 /// Maximum number of bytes of an execution, unless the environment sets another.
 const USUAL_LIMIT: usize = 1 << 30;
-/// How the user says otherwise.
+/// Environment variable with another limit.
 pub(crate) const LIMIT_NAME: &str = "RADDLE_HEAP";
 /// Before every piece: how large it is, and the number of its block, or for pieces of raddle's where they begin.
 const HEADER: usize = 16;
@@ -30,7 +30,7 @@ const UNMADE: u8 = 0xa5;
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 static LOCK: AtomicBool = AtomicBool::new(false);
-/// How many pieces are in use.
+/// Number of pieces in use.
 static PIECES: AtomicUsize = AtomicUsize::new(0);
 /// Maximum number of bytes in use during a check; 0 outside of checks.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
@@ -41,7 +41,7 @@ pub(crate) fn used() -> std::ops::Range<usize> {
     heap_range::start()..NEXT.load(Relaxed)
 }
 
-/// How many pieces the program has and has not given back.
+/// Returns the number of pieces that the program has and has not freed.
 pub(crate) fn pieces() -> usize {
     PIECES.load(Relaxed)
 }
@@ -53,7 +53,7 @@ pub(crate) fn reset(next: usize) {
     blocks::reset(next);
 }
 
-/// At the beginning of a check.
+/// Sets the limit at the beginning of a check.
 pub(crate) fn limit() {
     let limit = match std::env::var(LIMIT_NAME) {
         Err(_) => USUAL_LIMIT,
@@ -91,7 +91,7 @@ fn prepare() {
     }
 }
 
-/// Where the next piece of the running thread will be, or behind that.
+/// Returns the address of the running thread's next piece, or one below it.
 pub(crate) fn end() -> usize {
     thread_heaps::end().unwrap_or(NEXT.load(Relaxed))
 }

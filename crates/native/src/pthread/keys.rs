@@ -13,7 +13,7 @@ use crate::threads::guests;
 use crate::threads::interpose::interpose;
 
 const MOST_KEYS: usize = 1024;
-/// How often destructors are run that set values again; as the C library does.
+/// Number of rounds of destructors that set values again, as in the C library.
 const ROUNDS: usize = 4;
 
 type Destructor = usize;

@@ -16,7 +16,7 @@ use crate::memory::blocks;
 use crate::names::rust_paths::FunctionKind;
 use crate::process::program;
 
-/// How the user says that counts are operations.
+/// Environment variable that makes counts operations.
 const VARIABLE: &str = "RADDLE_ARC";
 const COUNTED: &str = "counted";
 
@@ -68,7 +68,7 @@ impl Part for ArcCounts {
 
 pub(crate) static COUNTS: PartCell<ArcCounts> = PartCell::new();
 
-/// When a check begins.
+/// Reads the setting, when a check begins.
 pub(crate) fn prepare() {
     let wanted = std::env::var_os(VARIABLE).is_some_and(|it| it == COUNTED);
     ARE_OPERATIONS.store(wanted, Relaxed);

@@ -145,7 +145,7 @@ impl ArcCounts {
     }
 }
 
-/// In guest mode: the running thread has read a quiet atomic, and perhaps changed it.
+/// In guest mode: the running thread has read an atomic that is no event, and perhaps changed it.
 pub(super) fn use_count(address: usize, changes: bool) {
     let asks = match shadow_stack::region() {
         FunctionKind::AsksCount => true,

@@ -392,6 +392,11 @@ macro_rules! jumping_stand_in {
     };
 }
 
+pub(crate) use {
+    departing, entry, go_back, guest_asm, jumping_stand_in, on_alternate_stack, replace, stand_in,
+    switch_stack, switching_asm, watch, watched, watched_full, watched_stand_in, watching_asm,
+};
+
 #[cfg(test)]
 mod tests {
     use super::kept;
@@ -413,8 +418,3 @@ mod tests {
         }
     }
 }
-
-pub(crate) use {
-    departing, entry, go_back, guest_asm, jumping_stand_in, on_alternate_stack, replace, stand_in,
-    switch_stack, switching_asm, watch, watched, watched_full, watched_stand_in, watching_asm,
-};

@@ -519,3 +519,52 @@ fn ranges(whose: Whose) -> Vec<std::ops::Range<usize>> {
     });
     list
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// True if code that ends with these bytes may end with a call.
+    fn ends_with_call(code: &[u8]) -> bool {
+        let code = [&[0x90; 8], code].concat();
+        follows_call(code.as_ptr_range().end as usize)
+    }
+
+    #[test]
+    fn calls_are_recognised_by_their_encodings() {
+        assert!(
+            ends_with_call(&[0xe8, 1, 2, 3, 4]),
+            "call to a near address"
+        );
+        assert!(ends_with_call(&[0xff, 0xd0]), "call rax");
+        assert!(ends_with_call(&[0x41, 0xff, 0xd4]), "call r12");
+        assert!(ends_with_call(&[0xff, 0x53, 0x18]), "call [rbx + 0x18]");
+        assert!(ends_with_call(&[0xff, 0x14, 0xc8]), "call [rax + rcx * 8]");
+        assert!(!ends_with_call(&[0xff, 0xe0]), "jmp rax");
+        assert!(
+            !ends_with_call(&[0xe9, 1, 2, 3, 4]),
+            "jmp to a near address"
+        );
+        assert!(!ends_with_call(&[0x48, 0x89, 0xe5]), "mov rbp, rsp");
+    }
+
+    #[test]
+    fn a_site_has_the_calls_that_led_to_it() {
+        let longer = |chain, call| CHAINS.get().longer(chain, call, 0);
+        let outer = longer(0, 0x1000);
+        let inner = longer(outer, 0x2000);
+        let other = longer(outer, 0x3000);
+        assert_ne!(inner, other);
+        assert_eq!(
+            longer(outer, 0x2000),
+            inner,
+            "the same calls have the same number"
+        );
+        assert_eq!(
+            unfold(join(0x7fff_1234_5678, inner)),
+            [0x7fff_1234_5678, 0x2000, 0x1000]
+        );
+        assert_eq!(unfold(join(0x42, other)), [0x42, 0x3000, 0x1000]);
+        assert_eq!(unfold(0x42), [0x42]);
+    }
+}

@@ -17,7 +17,6 @@ const REASONS: &[(&str, &[(&str, &[&str])])] = &[
         "addresses of the C library's functions and of replaced ones, which do not change",
         &[
             ("abi/real.rs", &["FOUND"]),
-            ("abi/trampoline.rs", &["FOUND"]),
             ("abi/unwinding.rs", &["STOP", "UNWINDER"]),
             ("rust/sync/replaced.rs", &["$original"]),
         ],

@@ -7,6 +7,7 @@
 mod crates;
 mod invariants;
 mod layers;
+mod native_state;
 mod page;
 mod sources;
 mod words;

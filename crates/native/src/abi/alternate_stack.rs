@@ -15,7 +15,7 @@ const PAGE: usize = 4096;
 /// A bit of [`START`]: the program itself runs on the alternate stack, in a signal handler or the like.
 const IS_NESTED: usize = 1;
 
-/// Where the running guest's alternate stack begins; stacks grow down.
+/// Start of the running guest's alternate stack; stacks grow down.
 pub(crate) static START: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns where the alternate stack begins of a stack of this size which ends there.
@@ -23,7 +23,7 @@ pub(crate) fn of(end: usize, size: usize) -> usize {
     (end - size + SIZE) & !(PAGE - 1)
 }
 
-/// From now on the guest with this alternate stack runs.
+/// Sets the alternate stack of the guest that runs from now on.
 #[inline(always)]
 pub(crate) fn set(start: usize) {
     START.store(start, Relaxed);

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::engine::Top;
 
-/// Where the stack of the guest that has called last begins: with its return address.
+/// Stack pointer of the guest that has called last, at its return address.
 pub(crate) static STACK: AtomicUsize = AtomicUsize::new(0);
-/// Where its registers are that outlast a call; 0 if they are not known.
+/// Address of its saved registers, those that a call preserves; 0 if they are not known.
 pub(crate) static REGISTERS: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns where the stack of the calling guest begins and where its registers are, if it came by

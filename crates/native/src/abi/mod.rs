@@ -6,6 +6,7 @@ pub(crate) mod caller;
 pub(crate) mod guest;
 pub(crate) mod guest_ptr;
 pub(crate) mod real;
+pub(crate) mod registers;
 pub(crate) mod stack;
 pub(crate) mod trampoline;
 pub(crate) mod unwinding;

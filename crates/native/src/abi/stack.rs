@@ -1,30 +1,15 @@
 //! Stacks: calls that can be left, and going on where another stack was left.
 //!
-//! All functions here save and restore the same registers, those that a call must preserve.
+//! All functions here save and restore the same [registers](super::registers), those that a call preserves.
 
 use std::arch::naked_asm;
+
+use super::registers::{PRESERVED, restore_preserved, save_preserved};
 
 /// Size of the stack of each thread of the program, in bytes; the kernel provides only the pages that are used.
 pub(crate) const STACK: usize = 8 << 20;
 
-/// Number of registers that a call preserves, besides the stack pointer.
-pub(crate) const PRESERVED: usize = 6;
-
-/// Instructions that save the registers that a call preserves.
-macro_rules! save_preserved {
-    () => {
-        "push rbp\npush rbx\npush r12\npush r13\npush r14\npush r15\n"
-    };
-}
-
-/// Instructions that undo [`save_preserved!`].
-macro_rules! restore_preserved {
-    () => {
-        "pop r15\npop r14\npop r13\npop r12\npop rbx\npop rbp\n"
-    };
-}
-
-/// Where a guest can be left: its stack pointer when it was entered.
+/// A call that can be left: the stack pointer when it was entered.
 #[derive(Clone, Copy, Default)]
 #[repr(transparent)]
 pub(crate) struct Frame(usize);
@@ -34,7 +19,7 @@ impl Frame {
         Frame(0)
     }
 
-    /// Where the guest's part of the stack ends.
+    /// Returns the end of the guest's part of the stack.
     pub(crate) fn stack(self) -> usize {
         self.0
     }

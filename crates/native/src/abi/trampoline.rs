@@ -69,9 +69,7 @@ macro_rules! switch_stack {
         concat!(
             "mov r11, rsp\n",
             // Only guests have such a stack; other threads must not disturb it.
-            "mov rax, fs:[0x10]\n",
-            "cmp rax, [rip + {guest}]\n",
-            "jne 4f\n",
+            $crate::abi::registers::unless_guest!("4f"),
             $before,
             "mov rax, [rip + {alternate}]\n",
             "mov r10, rax\n",
@@ -100,12 +98,7 @@ macro_rules! watch {
                 "mov [rip + {top}], rsp\n",
                 "lea rax, [rsp - 48]\nmov [rip + {registers}], rax\n"
             ),
-            "push rbp\n",
-            "push r12\n",
-            "push r13\n",
-            "push r14\n",
-            "push r15\n",
-            "push rbx\n",
+            $crate::abi::registers::save_preserved!(),
             "mov rbx, r11\n",
         )
     };
@@ -121,27 +114,7 @@ macro_rules! go_back {
             "mov r11, rbx\n",
             concat!("mov rbx, [rsp + 8 * ", $words, "]\n"),
             "mov rsp, r11\n",
-            $crate::abi::trampoline::clear!()
-        )
-    };
-}
-
-/// Instructions that clear the registers in which a call may leave anything, but for its result: compilers
-/// push any register to align the stack.
-macro_rules! clear {
-    () => {
-        concat!(
-            "movabs r11, {first}\n",
-            "and rax, r11\n",
-            "movabs r11, {second}\n",
-            "and rdx, r11\n",
-            "xor ecx, ecx\n",
-            "xor esi, esi\n",
-            "xor edi, edi\n",
-            "xor r8d, r8d\n",
-            "xor r9d, r9d\n",
-            "xor r10d, r10d\n",
-            "xor r11d, r11d\n",
+            $crate::abi::registers::clear_scratch!()
         )
     };
 }
@@ -155,12 +128,23 @@ pub(crate) const fn kept(size: usize, from: usize) -> i64 {
     }
 }
 
-/// `naked_asm!` with the operands of [`switch_stack!`] and [`clear!`].
-macro_rules! switching_asm {
-    ($result:ty; [$($instructions:tt)*] $($operands:tt)*) => {
+/// `naked_asm!` with the operand of [`unless_guest!`](super::registers::unless_guest).
+macro_rules! guest_asm {
+    ([$($instructions:tt)*] $($operands:tt)*) => {
         std::arch::naked_asm!(
             $($instructions)*
             guest = sym $crate::abi::guest::GUEST,
+            $($operands)*
+        )
+    };
+}
+
+/// `naked_asm!` with the operands of [`switch_stack!`] and
+/// [`clear_scratch!`](super::registers::clear_scratch).
+macro_rules! switching_asm {
+    ($result:ty; [$($instructions:tt)*] $($operands:tt)*) => {
+        $crate::abi::trampoline::guest_asm!(
+            [$($instructions)*]
             alternate = sym $crate::abi::alternate_stack::START,
             size = const $crate::abi::alternate_stack::SIZE,
             first = const $crate::abi::trampoline::kept(std::mem::size_of::<$result>(), 0),
@@ -203,7 +187,7 @@ macro_rules! on_alternate_stack {
                         "push r11",
                         "call {to}",
                         "pop rsp",
-                        $crate::abi::trampoline::clear!(),
+                        $crate::abi::registers::clear_scratch!(),
                         "ret",
                     ]
                     to = sym $to,
@@ -306,47 +290,25 @@ macro_rules! replace {
         $(
             const _: () = {
                 extern "C" fn real() -> usize {
-                    static FOUND: std::sync::atomic::AtomicUsize =
-                        std::sync::atomic::AtomicUsize::new(0);
-                    const NAME: &std::ffi::CStr = match std::ffi::CStr::from_bytes_with_nul(
-                        concat!(stringify!($name), "\0").as_bytes(),
-                    ) {
-                        Ok(name) => name,
-                        Err(_) => unreachable!(),
-                    };
-                    $crate::abi::real::function(&FOUND, NAME)
+                    $crate::abi::real::real!(fn $name() -> ()) as *const () as usize
                 }
 
                 $(#[$attribute])*
                 #[cfg_attr(not(test), unsafe(no_mangle))]
                 #[unsafe(naked)]
                 extern "C" fn $name() {
-                    std::arch::naked_asm!(
-                        "mov rax, fs:[0x10]",
-                        "cmp rax, [rip + {guest}]",
-                        "jne 2f",
-                        "mov [rip + {top}], rsp",
-                        "mov qword ptr [rip + {registers}], 0",
-                        "jmp {to}",
-                        "2:",
-                        "push rdi",
-                        "push rsi",
-                        "push rdx",
-                        "push rcx",
-                        "push r8",
-                        "push r9",
-                        // The stack is aligned then.
-                        "push 0",
-                        "call {real}",
-                        "add rsp, 8",
-                        "pop r9",
-                        "pop r8",
-                        "pop rcx",
-                        "pop rdx",
-                        "pop rsi",
-                        "pop rdi",
-                        "jmp rax",
-                        guest = sym $crate::abi::guest::GUEST,
+                    $crate::abi::trampoline::guest_asm!(
+                        [
+                            $crate::abi::registers::unless_guest!("2f"),
+                            "mov [rip + {top}], rsp",
+                            "mov qword ptr [rip + {registers}], 0",
+                            "jmp {to}",
+                            "2:",
+                            $crate::abi::registers::save_arguments!(),
+                            "call {real}",
+                            $crate::abi::registers::restore_arguments!(),
+                            "jmp rax",
+                        ]
                         top = sym $crate::abi::caller::STACK,
                         registers = sym $crate::abi::caller::REGISTERS,
                         to = sym $to,
@@ -368,9 +330,7 @@ macro_rules! stand_in {
                 $crate::abi::trampoline::watching_asm!(
                     $result;
                     [
-                        "mov rax, fs:[0x10]",
-                        "cmp rax, [rip + {guest}]",
-                        "jne 2f",
+                        $crate::abi::registers::unless_guest!("2f"),
                         concat!("mov ", $register, ", [rsp]"),
                         $crate::abi::trampoline::watch!(),
                         "call {to}",
@@ -416,15 +376,14 @@ macro_rules! jumping_stand_in {
         $(
             #[unsafe(naked)]
             extern "C" fn $enter() {
-                std::arch::naked_asm!(
-                    "mov rax, fs:[0x10]",
-                    "cmp rax, [rip + {guest}]",
-                    "jne 2f",
-                    concat!("mov ", $register, ", [rsp]"),
-                    "jmp {to}",
-                    "2:",
-                    "jmp [rip + {original}]",
-                    guest = sym $crate::abi::guest::GUEST,
+                $crate::abi::trampoline::guest_asm!(
+                    [
+                        $crate::abi::registers::unless_guest!("2f"),
+                        concat!("mov ", $register, ", [rsp]"),
+                        "jmp {to}",
+                        "2:",
+                        "jmp [rip + {original}]",
+                    ]
                     original = sym $original,
                     to = sym $to,
                 )
@@ -432,6 +391,11 @@ macro_rules! jumping_stand_in {
         )*
     };
 }
+
+pub(crate) use {
+    departing, entry, go_back, guest_asm, jumping_stand_in, on_alternate_stack, replace, stand_in,
+    switch_stack, switching_asm, watch, watched, watched_full, watched_stand_in, watching_asm,
+};
 
 #[cfg(test)]
 mod tests {
@@ -454,8 +418,3 @@ mod tests {
         }
     }
 }
-
-pub(crate) use {
-    clear, departing, entry, go_back, jumping_stand_in, on_alternate_stack, replace, stand_in,
-    switch_stack, switching_asm, watch, watched, watched_full, watched_stand_in, watching_asm,
-};

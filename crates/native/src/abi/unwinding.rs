@@ -56,21 +56,20 @@ macro_rules! preceded {
             extern "C" fn find() -> usize {
                 $crate::abi::real::real!(fn $name($type) -> $result) as *const () as usize
             }
-            std::arch::naked_asm!(
-                ".cfi_startproc",
-                "push rdi",
-                ".cfi_adjust_cfa_offset 8",
-                "mov rax, fs:[0x10]",
-                "cmp rax, [rip + {guest}]",
-                "jne 2f",
-                "call {first}",
-                "2:",
-                "call {find}",
-                "pop rdi",
-                ".cfi_adjust_cfa_offset -8",
-                "jmp rax",
-                ".cfi_endproc",
-                guest = sym $crate::abi::guest::GUEST,
+            $crate::abi::trampoline::guest_asm!(
+                [
+                    ".cfi_startproc",
+                    "push rdi",
+                    ".cfi_adjust_cfa_offset 8",
+                    $crate::abi::registers::unless_guest!("2f"),
+                    "call {first}",
+                    "2:",
+                    "call {find}",
+                    "pop rdi",
+                    ".cfi_adjust_cfa_offset -8",
+                    "jmp rax",
+                    ".cfi_endproc",
+                ]
                 first = sym $first,
                 find = sym find,
             )

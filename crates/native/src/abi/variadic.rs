@@ -84,7 +84,6 @@ mod tests {
 
     /// Receives the most arguments that are passed here. Those beyond the number that the call has are
     /// whatever is on the stack.
-    #[expect(clippy::too_many_arguments, reason = "arguments are what is tested")]
     extern "C" fn receive(
         a: usize,
         b: usize,

@@ -256,6 +256,6 @@ extern "C" fn fence(order: c_int, code: usize) {
     host(|| running().observe(code, caller::top(), |_| Operation::Fence { ordering }));
 }
 
-/// Nothing interrupts a thread here.
+/// Does nothing: signals interrupt no thread here.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {}

@@ -131,7 +131,7 @@ fn compare_exchange(
     (found, found == expected && !fails)
 }
 
-/// For callers that are not controlled.
+/// Performs the instruction, for callers that are not controlled.
 fn compare_exchange_for_real(address: Address, expected: u128, new: u128) -> u128 {
     let order = Ordering::SeqCst;
     // SAFETY: the instruction needs 16 aligned bytes that can be written, which compilers guarantee where they

@@ -19,12 +19,12 @@ use crate::threads::time;
 /// Mask of a futex operation without its options.
 const OPERATION: c_int = 0x7f;
 
-/// Where a system call is, and whether its code is instrumented.
+/// Site of a system call, and whether its code is instrumented.
 #[derive(Clone, Copy)]
 struct CallSite {
     site: usize,
     is_seen: bool,
-    /// Where it goes on after it.
+    /// Return address.
     called: usize,
 }
 

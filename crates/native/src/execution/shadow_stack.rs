@@ -37,7 +37,7 @@ struct Calls {
     /// of them.
     users: [Cell<u16>; DEEPEST],
     known_users: Cell<usize>,
-    /// Where in Rust's standard library the thread is, and where it was before each call.
+    /// Part of Rust's standard library that the thread is in, and that it was in before each call.
     region: Cell<FunctionKind>,
     regions: [Cell<FunctionKind>; DEEPEST],
     /// True if the next use of memory there is an operation, and if that has a deadline.
@@ -188,14 +188,14 @@ enum Whose {
     Ours,
 }
 
-/// Where the code of this library is.
+/// Code of this library.
 static OURS: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
-/// Where that of the system's libraries is.
+/// Code of the system's libraries.
 static FOREIGN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
-/// Where that of the program and its own libraries is.
+/// Code of the program and its own libraries.
 static OWN: OnceLock<Vec<std::ops::Range<usize>>> = OnceLock::new();
 
-/// At the beginning of an execution, in its first thread.
+/// Begins an execution, in its first thread.
 pub(crate) fn begin() {
     FOREIGN.get_or_init(|| ranges(Whose::System));
     OWN.get_or_init(|| ranges(Whose::Users));
@@ -215,7 +215,7 @@ pub(crate) fn begin() {
     });
 }
 
-/// In guest mode: where in Rust's standard library the running thread is.
+/// In guest mode: returns the part of Rust's standard library that the running thread is in.
 #[inline]
 pub(crate) fn region() -> FunctionKind {
     with(|calls| calls.region.get())
@@ -275,7 +275,7 @@ fn is_systems(code: usize) -> bool {
     foreign.iter().any(|range| range.contains(&code))
 }
 
-/// How often any function was entered or left.
+/// Number of times that any function was entered or left.
 static CHANGES: AtomicU64 = AtomicU64::new(1);
 /// The chain of the running thread, since when, and in which epoch.
 static LAST: ProcessState<(u64, u64, u16)> = ProcessState::new((0, 0, 0));
@@ -344,7 +344,7 @@ pub(crate) fn entered() -> Option<usize> {
     })
 }
 
-/// Those of the thread that is about to do an atomic operation, if one is.
+/// Calls of the thread that is about to do an atomic operation; null if none is.
 static OF_ATOMIC: AtomicPtr<Calls> = AtomicPtr::new(std::ptr::null_mut());
 
 /// In guest mode: the running thread is about to do an atomic operation.
@@ -355,7 +355,7 @@ pub(crate) fn begin_atomic() {
     }
 }
 
-/// In host mode: it is done.
+/// In host mode: the atomic operation is done.
 #[inline]
 pub(crate) fn end_atomic() {
     OF_ATOMIC.store(std::ptr::null_mut(), Relaxed);
@@ -452,7 +452,7 @@ fn follows_call(code: usize) -> bool {
 #[derive(Clone, Copy)]
 pub(crate) struct Entered {
     pub(crate) kind: FunctionKind,
-    /// Where the thread was before.
+    /// Region of the thread before the call.
     pub(crate) before: FunctionKind,
     /// Number of functions that it was in.
     pub(crate) depth: usize,
@@ -536,4 +536,53 @@ fn ranges(whose: Whose) -> Vec<std::ops::Range<usize>> {
         }
     });
     list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// True if code that ends with these bytes may end with a call.
+    fn ends_with_call(code: &[u8]) -> bool {
+        let code = [&[0x90; 8], code].concat();
+        follows_call(code.as_ptr_range().end as usize)
+    }
+
+    #[test]
+    fn calls_are_recognised_by_their_encodings() {
+        assert!(
+            ends_with_call(&[0xe8, 1, 2, 3, 4]),
+            "call to a near address"
+        );
+        assert!(ends_with_call(&[0xff, 0xd0]), "call rax");
+        assert!(ends_with_call(&[0x41, 0xff, 0xd4]), "call r12");
+        assert!(ends_with_call(&[0xff, 0x53, 0x18]), "call [rbx + 0x18]");
+        assert!(ends_with_call(&[0xff, 0x14, 0xc8]), "call [rax + rcx * 8]");
+        assert!(!ends_with_call(&[0xff, 0xe0]), "jmp rax");
+        assert!(
+            !ends_with_call(&[0xe9, 1, 2, 3, 4]),
+            "jmp to a near address"
+        );
+        assert!(!ends_with_call(&[0x48, 0x89, 0xe5]), "mov rbp, rsp");
+    }
+
+    #[test]
+    fn a_site_has_the_calls_that_led_to_it() {
+        let longer = |chain, call| CHAINS.get().longer(chain, call, 0);
+        let outer = longer(0, 0x1000);
+        let inner = longer(outer, 0x2000);
+        let other = longer(outer, 0x3000);
+        assert_ne!(inner, other);
+        assert_eq!(
+            longer(outer, 0x2000),
+            inner,
+            "the same calls have the same number"
+        );
+        assert_eq!(
+            unfold(join(0x7fff_1234_5678, inner)),
+            [0x7fff_1234_5678, 0x2000, 0x1000]
+        );
+        assert_eq!(unfold(join(0x42, other)), [0x42, 0x3000, 0x1000]);
+        assert_eq!(unfold(0x42), [0x42]);
+    }
 }

@@ -13,7 +13,7 @@ pub(crate) struct Table<V> {
 struct Slot<V> {
     address: usize,
     stamp: u64,
-    /// Nothing if it was forgotten.
+    /// None if it was forgotten.
     value: Option<V>,
 }
 
@@ -74,7 +74,7 @@ impl<V: Clone> Table<V> {
         }
     }
 
-    /// Where the address is, or would be; the table is not empty.
+    /// Returns the index of the slot that has the address, or would have it. The table is not empty.
     #[inline]
     fn slot(&self, address: usize) -> usize {
         let mask = self.slots.len() - 1;

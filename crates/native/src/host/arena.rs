@@ -86,7 +86,7 @@ pub(crate) fn map_for_program(size: usize) -> *mut u8 {
     }
 }
 
-/// How much raddle has.
+/// Number of bytes that raddle has.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
 /// As [`map`], for the allocator. Without memory raddle cannot even report a failure, so it prints a message

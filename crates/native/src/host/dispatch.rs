@@ -51,7 +51,7 @@ struct Loaded {
 
 static LOADED: OnceLock<Loaded> = OnceLock::new();
 
-/// From now on the calling OS thread's system calls are seen, if there is anything to see.
+/// Intercepts system calls of the calling OS thread from now on, if the program makes any by itself.
 pub(crate) fn arm() {
     let loaded = LOADED.get_or_init(look);
     if !loaded.has_calls {

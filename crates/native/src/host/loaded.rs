@@ -56,7 +56,7 @@ pub(crate) fn any(is_it: impl Fn(Module<'_>) -> bool) -> bool {
     found.is_some()
 }
 
-/// Where the program itself was loaded.
+/// Returns the address at which the program itself was loaded.
 pub(crate) fn program_base() -> Option<usize> {
     find(|module| match module.name().is_empty() {
         true => ControlFlow::Break(module.base()),
@@ -93,7 +93,7 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// Where it was loaded.
+    /// Returns the address at which it was loaded.
     pub(crate) fn base(self) -> usize {
         self.0.dlpi_addr as usize
     }
@@ -108,7 +108,7 @@ impl<'a> Module<'a> {
         self.headers().iter().find(|header| header.p_type == kind)
     }
 
-    /// Where a part of it is.
+    /// Returns the range of one of its segments.
     pub(crate) fn range(self, header: &libc::Elf64_Phdr) -> Range<usize> {
         let start = self.base() + header.p_vaddr as usize;
         start..start + header.p_memsz as usize
@@ -133,7 +133,7 @@ impl<'a> Module<'a> {
         self.parts(libc::PF_W)
     }
 
-    /// Where its thread-local variables are in the block of the calling thread, if it has any there.
+    /// Returns the range of its thread-local variables in the block of the calling thread, if it has any there.
     pub(crate) fn thread_local(self) -> Option<usize> {
         let start = self.0.dlpi_tls_data as usize;
         (start != 0).then_some(start)

@@ -15,7 +15,7 @@ use super::system;
 const PAGE: usize = 4096;
 /// Size of the room for moved instructions, for all functions.
 const ROOM: usize = 16 * PAGE;
-/// For each function.
+/// Size of the room for one function.
 const SLOT: usize = 128;
 /// The jump to another place that is not too far away.
 const JUMP: usize = 5;
@@ -23,7 +23,7 @@ const JUMP: usize = 5;
 const FAR: usize = 1 << 30;
 const STEP: usize = 1 << 20;
 
-/// Where the next slot is, and where there are no more.
+/// Address of the next slot, and end of the room for slots.
 static NEXT: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
 /// The instructions of a function.
@@ -35,7 +35,7 @@ pub(crate) fn instructions(function: usize, size: usize) -> Vec<Instruction> {
         .collect()
 }
 
-/// From now on calls of the function are calls of `with`. Returns the address of the original, if it could be
+/// Turns calls of the function into calls of `with` from now on. Returns the address of the original, if it could be
 /// replaced.
 ///
 /// # Safety

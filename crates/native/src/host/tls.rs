@@ -19,7 +19,7 @@ pub(crate) const STACK_GUARD: usize = 0x28;
 pub(crate) const POINTER_GUARD: usize = 0x30;
 /// Numbers that no real thread has.
 const FIRST_NUMBER: u32 = 0x4000_0000;
-/// Where the number of a thread is, if the C library does not say.
+/// Offset of a thread's number in its header, if the C library does not export it.
 const USUAL_NUMBER: usize = 0x2d0;
 
 const ALLOCATE: &CStr = c"_dl_allocate_tls";
@@ -73,7 +73,7 @@ fn symbol(name: &CStr) -> *mut c_void {
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }
 
-/// Where in a header the number of its thread is.
+/// Returns the offset of a thread's number in its header.
 pub(crate) fn number_field() -> usize {
     let description = symbol(c"_thread_db_pthread_tid").cast::<[u32; 3]>();
     match description.is_null() {
@@ -149,7 +149,7 @@ pub(crate) fn variables() -> Vec<Range<usize>> {
     others.map(|module| module.of_host()).collect()
 }
 
-/// Where the block of the thread that runs the check begins.
+/// Returns the start of the block of the thread that runs the check.
 pub(crate) fn start() -> usize {
     let longest = modules().iter().map(|module| module.before).max();
     mode::host_pointer() - longest.unwrap_or(0)

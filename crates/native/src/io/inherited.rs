@@ -19,7 +19,7 @@ struct Inherited {
     descriptor: c_int,
     /// Another one of the same.
     spare: c_int,
-    /// How far it was read, if it is a file that is only read.
+    /// Position in it, if it is a file that is only read.
     position: Option<i64>,
 }
 

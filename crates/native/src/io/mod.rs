@@ -102,7 +102,7 @@ pub(crate) fn kind(descriptor: c_int) -> DescriptorKind {
     }
 }
 
-/// Which way data goes.
+/// Direction of data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
     In,
@@ -124,7 +124,7 @@ fn is_ready(descriptor: c_int, way: Way) -> bool {
     unsafe { libc::poll(&mut asked, 1, patience(descriptor)) > 0 }
 }
 
-/// How long something may take that is already on its way, in milliseconds.
+/// Returns the time that data may take which is already on its way, in milliseconds.
 fn patience(descriptor: c_int) -> c_int {
     let mut domain: c_int = 0;
     let mut size = size_of::<c_int>() as libc::socklen_t;

@@ -23,7 +23,7 @@ fn identity(status: &libc::stat) -> Identity {
 
 /// Files of which the program has both ends; those from before the check come first.
 static OWN: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
-/// How many of them it had before.
+/// Number of those that it had before the check.
 static BEFORE: AtomicUsize = AtomicUsize::new(0);
 
 /// Changes of descriptors by the execution. They are undone when it is over.

@@ -141,12 +141,13 @@ system_calls! {
     }
 
     fn writev(descriptor: c_int, from: Pieces, count: c_int) -> isize as on_writev("rcx") code {
-        let pieces = match usize::try_from(count) {
-            Ok(count) => from.to_vec(count),
-            Err(_) => Vec::new(),
-        };
-        if !pieces.is_empty() && is_hidden(descriptor, &pieces) {
-            return Ok(pieces.iter().map(|piece| piece.iov_len as isize).sum());
+        if let (libc::STDOUT_FILENO | libc::STDERR_FILENO, Ok(count @ 1..)) =
+            (descriptor, usize::try_from(count))
+        {
+            let pieces = from.to_vec(count);
+            if is_hidden(descriptor, &pieces) {
+                return Ok(pieces.iter().map(|piece| piece.iov_len as isize).sum());
+            }
         }
         operate(descriptor, Way::Out, false, code, || {
             outcome(forward!(fn writev(descriptor: c_int, from: Pieces, count: c_int) -> isize))

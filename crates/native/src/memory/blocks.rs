@@ -37,13 +37,13 @@ pub(crate) enum Bad {
 struct Blocks {
     /// In the order of their addresses: the first thread's, and those of each thread heap.
     lists: Vec<Vec<Block>>,
-    /// Those that were freed in this execution.
+    /// Positions of blocks that were freed in this execution.
     freed: Vec<Position>,
     /// The one that was looked for last: often it is the next that is.
     last: Position,
 }
 
-/// Which list, and where in it.
+/// Index of a list, and index in it.
 type Position = (usize, usize);
 
 struct Shared(UnsafeCell<Blocks>);
@@ -166,7 +166,7 @@ pub(crate) fn free(address: usize, number: usize, site: usize) -> Result<usize, 
     })
 }
 
-/// From now on the block must not be used.
+/// Makes further uses of the block errors.
 pub(crate) fn is_freed(address: usize) {
     with(|blocks| {
         if let Some(index) = blocks.before(address) {

@@ -92,7 +92,7 @@ impl Granule {
         }
     }
 
-    /// Since then.
+    /// Returns the last read since that write.
     #[inline]
     pub(crate) fn read(&self) -> LastAccess {
         LastAccess {
@@ -144,12 +144,12 @@ mod tests {
         for before in states {
             for state in states {
                 let mut granule = EMPTY;
-                granule.meta = 7 * FIRST_STAMP | ATOMIC;
+                granule.meta = (7 * FIRST_STAMP) | ATOMIC;
                 granule.set_state(before);
                 granule.set_state(state);
                 assert!(granule.state() == state);
                 assert_eq!(granule.is_split(), matches!(state, GranuleState::Split(_)));
-                assert_eq!(granule.meta & !STATE, 7 * FIRST_STAMP | ATOMIC);
+                assert_eq!(granule.meta & !STATE, (7 * FIRST_STAMP) | ATOMIC);
             }
         }
     }

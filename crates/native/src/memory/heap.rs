@@ -30,7 +30,7 @@ const UNMADE: u8 = 0xa5;
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 static LOCK: AtomicBool = AtomicBool::new(false);
-/// How many pieces are in use.
+/// Number of pieces in use.
 static PIECES: AtomicUsize = AtomicUsize::new(0);
 /// Maximum number of bytes in use during a check; 0 outside of checks.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
@@ -41,7 +41,7 @@ pub(crate) fn used() -> std::ops::Range<usize> {
     heap_range::start()..NEXT.load(Relaxed)
 }
 
-/// How many pieces the program has and has not given back.
+/// Returns the number of pieces that the program has and has not freed.
 pub(crate) fn pieces() -> usize {
     PIECES.load(Relaxed)
 }
@@ -72,7 +72,7 @@ fn prepare() {
     }
 }
 
-/// Where the next piece of the running thread will be, or behind that.
+/// Returns the address of the running thread's next piece, or one below it.
 pub(crate) fn end() -> usize {
     thread_heaps::end().unwrap_or(NEXT.load(Relaxed))
 }

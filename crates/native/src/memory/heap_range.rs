@@ -7,7 +7,7 @@ use super::thread_heaps;
 /// Size of the first thread's heap; the kernel provides only the pages that are used.
 pub(crate) const SIZE: usize = 4 << 30;
 
-/// Where the heap begins; 0 before there is one.
+/// Start of the heap; 0 before there is one.
 static START: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns where the heap begins; 0 before there is one.

@@ -14,7 +14,7 @@ const KIND: &str = "atomic";
 #[derive(Default)]
 pub(crate) struct Locations {
     table: Table<LocationId>,
-    /// Where each location is, and how large.
+    /// Range of addresses of each location.
     extents: Vec<Range<usize>>,
 }
 

@@ -206,7 +206,7 @@ fn bound(module: Module<'_>) -> Range<usize> {
     }
 }
 
-/// Where the stack ends that this address is on.
+/// Returns the end of the stack that an address is on.
 fn end_of_stack(address: usize) -> Option<usize> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     maps.lines().find_map(|line| {

@@ -11,14 +11,14 @@ use crate::execution;
 use crate::execution::part::{Part, PartCell};
 use crate::host::phase;
 
-/// Number of heaps that there are, and how long they are.
+/// Number of heaps, and size of each.
 const COUNT: usize = 256;
 const LENGTH: usize = 256 << 20;
 /// Size of all of them; the kernel provides only the pages that are used.
 pub(crate) const SIZE: usize = COUNT * LENGTH;
 
 static START: AtomicUsize = AtomicUsize::new(0);
-/// How much of each heap is in use, and of all.
+/// Number of bytes in use in each heap, and in all.
 static TAKEN: [AtomicUsize; COUNT] = [const { AtomicUsize::new(0) }; COUNT];
 static TOTAL: AtomicUsize = AtomicUsize::new(0);
 /// Fingerprint of the thread that owns each heap, in all executions; 0 if it is free.
@@ -42,7 +42,7 @@ pub(crate) fn begin_at(start: usize) {
     START.store(start, Relaxed);
 }
 
-/// Nothing in any heap is in use.
+/// Frees all heaps.
 pub(crate) fn reset() {
     if TOTAL.swap(0, Relaxed) > 0 {
         for taken in &TAKEN {
@@ -51,7 +51,7 @@ pub(crate) fn reset() {
     }
 }
 
-/// How much of all heaps is in use.
+/// Returns the number of bytes in use in all heaps.
 pub(crate) fn used() -> usize {
     TOTAL.load(Relaxed)
 }
@@ -111,7 +111,7 @@ pub(crate) fn take(size: usize, alignment: usize, header: usize) -> Option<usize
     Some(piece)
 }
 
-/// Where the next piece of the running thread will be, if it has a heap.
+/// Returns the address of the running thread's next piece, if it has a heap.
 pub(crate) fn end() -> Option<usize> {
     let heap = own()?;
     Some(START.load(Relaxed) + heap * LENGTH + TAKEN[heap].load(Relaxed))

@@ -63,7 +63,7 @@ pub(crate) struct Written {
     /// Protection ends with it.
     _fault: OwnedFd,
     pages: OwnedFd,
-    /// Not 0 in that process; 0 in forked ones, whose pages are copies.
+    /// Nonzero in that process; 0 in forked ones, whose pages are copies.
     is_here: *mut u8,
     /// Number of page faults at the last call of [`Written::has_more`].
     faults: Cell<i64>,

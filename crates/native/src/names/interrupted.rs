@@ -10,10 +10,10 @@ const PAGE: usize = 4096;
 /// Number of pages of the stack that are searched.
 const PAGES: usize = 16;
 
-/// Where the program's code is.
+/// Code of the program.
 static CODE: OnceLock<Vec<Range<usize>>> = OnceLock::new();
 
-/// At the beginning of a check.
+/// Finds the program's code, at the beginning of a check.
 pub(crate) fn prepare() {
     CODE.get_or_init(find_code);
 }

@@ -39,7 +39,7 @@ impl Code {
 
 static CODE: OnceLock<Vec<Code>> = OnceLock::new();
 
-/// At the beginning of a check.
+/// Reads the functions of the program, at the beginning of a check.
 pub(crate) fn prepare() {
     CODE.get_or_init(|| files().iter().flat_map(read).collect());
 }

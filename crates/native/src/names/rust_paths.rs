@@ -75,7 +75,7 @@ impl FunctionKind {
         FunctionKind::ALL[usize::from(number)]
     }
 
-    /// Where a thread is that comes from somewhere into such a function.
+    /// Returns the kind that counts for a thread which enters such a function from `before`.
     #[inline]
     pub(crate) fn entered_from(self, before: FunctionKind) -> FunctionKind {
         match self {

@@ -22,7 +22,7 @@ struct Module {
     types: Option<Types>,
 }
 
-/// By the address where they were loaded.
+/// Modules by the address at which they were loaded.
 static MODULES: Mutex<BTreeMap<usize, Module>> = Mutex::new(BTreeMap::new());
 
 /// The module that an address is in: where it was loaded, and its file.
@@ -122,7 +122,7 @@ pub(crate) fn file(address: usize) -> Option<PathBuf> {
     Some(find(address)?.file)
 }
 
-/// Where the module was loaded that an address is in.
+/// Returns the address at which the module of an address was loaded.
 pub(crate) fn base(address: usize) -> Option<usize> {
     Some(find(address)?.base)
 }

@@ -21,7 +21,7 @@ struct Fields {
     text: String,
     /// True if it may lead into types of Rust's standard library, whose fields are not shown.
     is_rust: bool,
-    /// How long it is without such fields, if it ends with some.
+    /// Its length without such fields, if it ends with some.
     outer: Option<usize>,
 }
 
@@ -83,7 +83,7 @@ fn is_inner(structure: &str, field: &str, of: &str, follows: bool) -> bool {
 pub(crate) struct Types {
     units: Vec<Unit<Reader>>,
     dwarf: Dwarf<Reader>,
-    /// By the address in the file.
+    /// Unit and type of each variable, by its address in the file.
     variables: BTreeMap<u64, (usize, UnitOffset)>,
     /// Code, with where it is in the file.
     code: Vec<(u64, &'static [u8])>,
@@ -224,7 +224,7 @@ impl Types {
         }
     }
 
-    /// How much room a function makes on the stack first.
+    /// Returns the number of bytes that a function's first instructions reserve on the stack.
     fn room(&self, start: u64) -> Option<i64> {
         let mut rest = self.code.iter().find_map(|&(from, code)| {
             let at = usize::try_from(start.checked_sub(from)?).ok()?;
@@ -386,7 +386,7 @@ fn number(entry: &Entry<'_>, name: gimli::DwAt) -> Option<u64> {
     entry.attr_value(name).ok()??.udata_value()
 }
 
-/// How large values of a type are.
+/// Returns the size of a type's values.
 fn size(unit: &Unit<Reader>, of: UnitOffset) -> Option<u64> {
     let entry = unit.entry(of).ok()?;
     if let Some(size) = number(&entry, gimli::DW_AT_byte_size) {
@@ -402,7 +402,7 @@ fn size(unit: &Unit<Reader>, of: UnitOffset) -> Option<u64> {
     }
 }
 
-/// How many elements an array has, in each of its dimensions.
+/// Returns the number of elements of an array in each of its dimensions.
 fn lengths(unit: &Unit<Reader>, of: UnitOffset) -> Vec<u64> {
     let mut found = Vec::new();
     let Ok(mut tree) = unit.entries_tree(Some(of)) else {

@@ -58,7 +58,7 @@ extern "C" fn fork_with(
     team::parallel(region, size.unwrap_or(0), arguments);
 }
 
-/// How many threads the next region is to have.
+/// Sets the number of threads of the next region.
 extern "C" fn push_size(_place: SourceLocation, _number: Number, size: c_int) {
     host(|| with_state(|state| state.next_size = usize::try_from(size).ok()));
 }

@@ -283,7 +283,7 @@ extern "C" fn end_group() {
     host(|| tasks::end_group(code));
 }
 
-/// Nothing is ever cancelled.
+/// Returns false: nothing is ever cancelled.
 extern "C" fn never(_what: c_int) -> bool {
     false
 }

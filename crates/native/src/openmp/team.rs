@@ -16,7 +16,7 @@ use crate::threads::{guests, life};
 
 /// Number of threads of a team by default. Two are enough for most bugs.
 const USUAL_SIZE: usize = 2;
-/// More are never spawned for one region.
+/// Maximum number of threads of a region.
 const LARGEST_SIZE: usize = 64;
 
 const BARRIER: &str = "barrier";
@@ -24,7 +24,7 @@ const CRITICAL: &str = "critical section";
 
 pub(super) struct Team {
     pub(super) size: usize,
-    /// How many regions with several threads it is inside of, with itself.
+    /// Number of regions with several threads that it is inside of, with itself.
     pub(super) level: usize,
     /// The constructs that its threads share, in the order in which each of them comes there.
     #[expect(clippy::vec_box, reason = "objects are known by their addresses")]
@@ -40,7 +40,7 @@ pub(super) struct Team {
 pub(super) struct Member {
     pub(super) team: usize,
     pub(super) number: usize,
-    /// How many shared constructs it has come to.
+    /// Number of shared constructs that it has come to.
     pub(super) works: usize,
     /// The part of a loop that it does.
     pub(super) chunk: Option<Chunk>,
@@ -48,7 +48,7 @@ pub(super) struct Member {
     pub(super) children: Vec<ThreadId>,
     /// Tasks of tasks that it has waited for.
     pub(super) descendants: Vec<ThreadId>,
-    /// How many children and descendants there were when each group of tasks began.
+    /// Numbers of children and descendants when each group of tasks began.
     pub(super) groups: Vec<(usize, usize)>,
 }
 
@@ -57,11 +57,11 @@ pub(super) struct Member {
 pub(crate) struct Teams {
     #[expect(clippy::vec_box, reason = "objects are known by their addresses")]
     pub(super) teams: Vec<Box<Team>>,
-    /// By thread; the region that it is in comes last.
+    /// Roles of each thread; that in its innermost region comes last.
     members: Vec<Vec<Member>>,
     /// Number of threads in a team, if the program has set it.
     pub(super) wanted: Option<usize>,
-    /// How many the next region is to have.
+    /// Number of threads of the next region, if it is given.
     pub(super) next_size: Option<usize>,
     /// The critical section without a name has an address.
     unnamed: Box<u64>,
@@ -120,7 +120,7 @@ pub(super) fn with_member<R>(use_it: impl FnOnce(&mut Team, &mut Member) -> R) -
     })
 }
 
-/// How many threads a team has.
+/// Returns the number of threads of a team.
 pub(super) fn default_size() -> usize {
     static SIZE: OnceLock<usize> = OnceLock::new();
     let from_environment = || {

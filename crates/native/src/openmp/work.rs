@@ -25,7 +25,7 @@ pub(super) struct Work {
     turns: Vec<Box<u64>>,
 }
 
-/// How the iterations of a loop are shared out.
+/// Distribution of the iterations of a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Schedule {
     /// As the threads come.
@@ -39,7 +39,7 @@ pub(super) enum Schedule {
 pub(super) struct Values {
     pub(super) start: i64,
     pub(super) step: i64,
-    /// How many there are.
+    /// Number of values.
     pub(super) count: u64,
 }
 
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(Values::until(0, 10, 0).count, 0);
     }
 
-    /// What a program does with its share: parts one stride apart, cut off at the end of the loop.
+    /// Returns the values that a program runs through for its share: parts one stride apart, cut off at the end.
     fn of_share(share: &Share, values: Values, has_more: bool) -> Vec<i64> {
         let end = values.at(values.count);
         let is_inside = |value: i64| (value < end) == (values.step > 0) && value != end;

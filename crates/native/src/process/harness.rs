@@ -13,7 +13,7 @@ use crate::host::phase::{self, Harness};
 const STACK: usize = 8 << 20;
 const PAGE: usize = 4096;
 
-/// Where the stack of `main` was when it was stopped.
+/// Stack pointer of `main` when it was stopped.
 static HARNESS: AtomicUsize = AtomicUsize::new(0);
 /// The same of the host's stack while `main` runs.
 static HOST: AtomicUsize = AtomicUsize::new(0);
@@ -31,7 +31,7 @@ pub(crate) fn prepare() {
     HARNESS.store(frame, Relaxed);
 }
 
-/// Where the stack of `main` was when it was stopped.
+/// Stack pointer of `main` when it was stopped.
 pub(crate) fn stack() -> usize {
     HARNESS.load(Relaxed)
 }

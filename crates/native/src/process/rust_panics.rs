@@ -25,7 +25,7 @@ use crate::names::symbols;
 const RUST: u64 = u64::from_ne_bytes(*b"MOZ\0RUST");
 /// Number of frames from the beginning of a thread that are searched.
 const FRAMES: usize = 64;
-/// Where the functions of threads and tests begin. Whatever is caught outside of them has ended them.
+/// Functions that call those of threads and tests. A panic that is caught there has ended the thread or test.
 const BEGIN: &str = "__rust_begin_short_backtrace";
 const BEGIN_OF_TEST: &str = "test::__rust_begin_short_backtrace";
 /// Number of bytes of a thread's output that are kept.
@@ -41,7 +41,7 @@ struct Begun {
     exception: usize,
     message: String,
     place: Option<String>,
-    /// How many events there were.
+    /// Number of events at that time.
     after: usize,
     /// The frame in which the function of the thread, or the test, begins.
     bottom: usize,
@@ -64,7 +64,7 @@ struct Thread {
 /// The panics of the execution.
 #[derive(Default)]
 pub(crate) struct Panics {
-    /// By the number of the thread.
+    /// State of each thread, by its number.
     threads: Vec<Thread>,
     /// True if the test was to panic, so that no panic of the execution is a failure.
     are_forgiven: bool,

@@ -15,7 +15,7 @@ type Barrier = GuestPtr<libc::pthread_barrier_t>;
 
 const KIND: &str = "barrier";
 
-/// Where a barrier has the number of threads that meet there.
+/// Offset of the number of threads in a barrier.
 const SIZE_FIELD: usize = 8;
 
 fn size(barrier: Barrier) -> usize {

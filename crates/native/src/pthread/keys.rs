@@ -9,11 +9,12 @@ use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::real::forward;
 use crate::execution::part::{Part, PartCell};
 use crate::host::mode;
+use crate::process::restart;
 use crate::threads::guests;
 use crate::threads::interpose::interpose;
 
 const MOST_KEYS: usize = 1024;
-/// How often destructors are run that set values again; as the C library does.
+/// Number of rounds of destructors that set values again, as in the C library.
 const ROUNDS: usize = 4;
 
 type Destructor = usize;
@@ -25,7 +26,15 @@ static BEFORE: [AtomicUsize; MOST_KEYS] = [const { AtomicUsize::new(0) }; MOST_K
 #[derive(Default)]
 pub(crate) struct Keys(BTreeMap<usize, Destructor>);
 
-impl Part for Keys {}
+impl Part for Keys {
+    fn renew(&mut self) {
+        // Without a snapshot the program still has the keys of executions before.
+        if restart::is_snapshot() {
+            let Keys(destructors) = self;
+            destructors.clear();
+        }
+    }
+}
 
 pub(crate) static KEYS: PartCell<Keys> = PartCell::new();
 

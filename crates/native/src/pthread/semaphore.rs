@@ -131,7 +131,7 @@ fn wait_for(semaphore: Semaphore, code: usize) -> bool {
     }
 }
 
-/// Where threads wait for a permit, if something may come between.
+/// Returns the queue of threads that wait for a permit, if the wait may be interrupted.
 fn place(semaphore: Semaphore) -> QueueKey {
     QueueKey {
         address: semaphore.address(),

@@ -66,7 +66,7 @@ impl Part for ArcCounts {
 
 pub(crate) static COUNTS: PartCell<ArcCounts> = PartCell::new();
 
-/// When a check begins.
+/// Applies the setting, when a check begins.
 pub(crate) fn prepare(wanted: Option<Counting>) {
     ARE_OPERATIONS.store(wanted == Some(Counting::Counted), Relaxed);
 }
@@ -142,7 +142,7 @@ impl ArcCounts {
     }
 }
 
-/// In guest mode: the running thread has read a quiet atomic, and perhaps changed it.
+/// In guest mode: the running thread has read an atomic that is no event, and perhaps changed it.
 pub(super) fn use_count(address: usize, changes: bool) {
     let asks = match shadow_stack::region() {
         FunctionKind::AsksCount => true,

@@ -7,7 +7,7 @@ use crate::execution::shadow_stack;
 use crate::host::mode::is_guest;
 use crate::memory::locations::Atom;
 
-/// How an operation is handled.
+/// Handling of an atomic access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handling {
     /// It is an operation of the engine.

@@ -17,7 +17,7 @@ use crate::threads::life;
 /// State of a thread before it is started.
 #[derive(Clone, Copy, Default)]
 struct Start {
-    /// Where the heap was.
+    /// Address of the running thread's next piece of the heap.
     heap: usize,
     /// Address of the scope's counter.
     count: usize,
@@ -29,7 +29,7 @@ const LARGEST_COUNT: usize = 64;
 /// The threads of the execution.
 #[derive(Default)]
 pub(crate) struct Threads {
-    /// By thread: state of the thread that it starts next.
+    /// State of the thread that each thread starts next.
     starts: Vec<Start>,
     /// Threads of scopes, by the address of the scope's counter.
     counted: Vec<(usize, ThreadId)>,
@@ -119,7 +119,7 @@ pub(crate) fn look_inlined(address: usize, code: usize) -> Option<u64> {
     Some(ask(whose(address)?, code))
 }
 
-/// How many know the result of a thread.
+/// Returns the number of handles to the result of a thread.
 fn ask(target: ThreadId, code: usize) -> u64 {
     const ONLY_THE_OTHER: u64 = 1;
     const BOTH: u64 = 2;

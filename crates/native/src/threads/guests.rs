@@ -8,7 +8,7 @@ use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::{mode, phase, substrate};
 
-/// How a thread came to its end.
+/// End of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThreadEnd {
     /// It runs.
@@ -115,7 +115,7 @@ pub(crate) fn count() -> usize {
     GUESTS.get().0.len()
 }
 
-/// How many threads have not come to their end.
+/// Returns the number of threads that have not ended.
 pub(crate) fn alive() -> usize {
     let guests = GUESTS.get();
     guests
@@ -147,7 +147,7 @@ pub(crate) fn by_number(number: libc::pid_t) -> Option<ThreadId> {
     (index < count()).then(|| ThreadId::new(index))
 }
 
-/// No thread has anything under a key any more.
+/// Removes the values of all threads under a key.
 pub(crate) fn forget_key(key: usize) {
     for guest in GUESTS.get().0.iter_mut() {
         if let Some(value) = guest.values.get_mut(key) {
@@ -166,7 +166,7 @@ pub(crate) fn run_guest(function: usize, argument: usize) -> usize {
     run((function, argument), own_alternate_stack())
 }
 
-/// Where the alternate stack of the running thread begins.
+/// Returns the start of the running thread's alternate stack.
 pub(super) fn own_alternate_stack() -> usize {
     alternate_stack::of(running().end_of_stack(), stack::STACK)
 }

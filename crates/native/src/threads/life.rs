@@ -95,7 +95,7 @@ pub(crate) fn live_as_first(function: usize, argument: usize) {
     live(&Start { function, argument });
 }
 
-/// Where the stacks end that were used in this execution.
+/// Ends of the stacks that were used in this execution.
 #[derive(Default)]
 pub(crate) struct UsedStacks(Vec<usize>);
 

@@ -35,7 +35,7 @@ const SENDERS: &[&str] = &[
 /// The bit of a cancellation; signals have the bits of their numbers.
 pub(crate) const CANCEL: u64 = 1;
 
-/// What a thread is to handle before it continues.
+/// Request that a thread handles before it continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Interrupt {
     /// Nothing.
@@ -50,7 +50,7 @@ pub(crate) enum Interrupt {
 #[derive(Clone, Default)]
 struct Attention {
     location: Option<LocationId>,
-    /// Where it sleeps.
+    /// Waiter of its sleep.
     waiter: Option<Waiter>,
     /// Bits that are masked now.
     masked: u64,

@@ -47,7 +47,7 @@ pub(crate) fn duration(time: Time) -> Duration {
     )
 }
 
-/// How long it is until then.
+/// Returns the time until a deadline.
 pub(crate) fn time_left(until: Time) -> Duration {
     duration(until).saturating_sub(now())
 }

@@ -37,7 +37,7 @@ struct Exception {
 struct ThreadUnwinding {
     exception: Exception,
     result: usize,
-    /// It has come to where its code begins.
+    /// True if it has come to its first function.
     is_out: bool,
     /// The last of the cleanup handlers that C code has registered.
     handler: *mut Handler,
@@ -53,9 +53,9 @@ pub(crate) struct Handler {
     rest: [usize; 3],
 }
 
-/// Which of the registers is the stack pointer.
+/// Index of the stack pointer among the registers.
 const STACK_POINTER: usize = 6;
-/// By how much the C library turns addresses that it hides.
+/// Number of bits by which the C library rotates addresses that it hides.
 const TURN: u32 = 17;
 
 /// State of the end of each thread of the execution, by number.
@@ -159,7 +159,7 @@ extern "C" fn stop(
     0
 }
 
-/// Where the stack was when a handler was registered.
+/// Returns the stack pointer at which a handler was registered.
 fn stack_pointer(handler: *mut Handler) -> usize {
     const GUARD: usize = 0x30;
     // SAFETY: a handler is alive while it is registered, and every thread's header has the guard that the C

@@ -23,7 +23,7 @@ use crate::host::mode;
 pub(crate) use coroutines::Coroutines;
 pub(crate) use os::OsThreads;
 
-/// How guest code runs.
+/// Ways to run guest code.
 pub(crate) trait Substrate {
     /// Creates the resources of a thread with this number; returns its thread pointer.
     fn create(number: usize) -> usize;
@@ -51,7 +51,7 @@ pub(crate) enum SubstrateKind {
 
 static IS_OS: AtomicBool = AtomicBool::new(false);
 
-/// Where the guest with this thread pointer runs.
+/// Returns the substrate of the guest with this thread pointer.
 #[inline(always)]
 pub(crate) fn of(pointer: usize) -> SubstrateKind {
     match IS_OS.load(Relaxed) && pointer != mode::host_pointer() {

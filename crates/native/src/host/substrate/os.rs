@@ -47,7 +47,7 @@ pub(super) fn end_of_stack(pointer: usize) -> Option<usize> {
     find(pointer).map(|thread| unsafe { (*thread).end_of_stack() })
 }
 
-/// Where the running guest's part of its stack ends; it has the token.
+/// Returns the end of the running guest's part of its stack. The guest has the token.
 pub(super) fn bottom() -> usize {
     // SAFETY: `CURRENT` is the thread that calls this, which `THREADS` owns until the execution ends.
     unsafe { (*CURRENT.load(Relaxed)).frame().stack() }
@@ -131,7 +131,7 @@ struct Work<F, R> {
     result: MaybeUninit<R>,
 }
 
-/// How work of this type is done.
+/// Returns the function that does work of this type.
 fn runner<F: FnOnce() -> R, R>(_: &Work<F, R>) -> unsafe fn(*mut c_void) {
     do_work::<F, R>
 }

@@ -57,7 +57,7 @@ pub(super) struct Thread {
     baton: Baton,
     order: Cell<Order>,
     request: Cell<Request>,
-    /// Where each of the functions can be left that it is in.
+    /// Frames of the functions that it is in.
     frames: RefCell<Vec<*const Frame>>,
     /// The guest's part of the stack is below that.
     end_of_stack: Cell<usize>,
@@ -122,7 +122,7 @@ impl Thread {
         self.end_of_stack.get()
     }
 
-    /// How many functions it is in.
+    /// Returns the number of functions that it is in.
     pub(super) fn depth(&self) -> usize {
         self.frames.borrow().len()
     }
@@ -193,7 +193,7 @@ impl Thread {
         result
     }
 
-    /// Where the function can be left that the thread is in.
+    /// Returns the frame of the function that the thread is in.
     pub(super) fn frame(&self) -> Frame {
         let frames = self.frames.borrow();
         let last = frames.last().expect("raddle: a guest is in a function");

@@ -31,7 +31,7 @@ static IN_CHILD: AtomicBool = AtomicBool::new(false);
 /// The child has come to the end of its execution.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
-/// Where the child was then.
+/// Frame of the child at that moment.
 static FRAME: FrameCell = FrameCell(UnsafeCell::new(Frame::new()));
 /// A copy of raddle's thread-local variables.
 static VARIABLES: AtomicUsize = AtomicUsize::new(0);

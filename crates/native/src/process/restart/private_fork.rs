@@ -6,7 +6,7 @@ use crate::abi::real::real;
 use crate::abi::stack;
 use crate::host::{arena, shared_memory};
 
-/// For the fork itself.
+/// Size of the stack for the fork itself.
 const STACK: usize = 256 << 10;
 
 /// Forks; nothing of raddle's is shared with the child.

@@ -14,13 +14,13 @@ use crate::memory::objects;
 
 const KIND: &str = "Barrier";
 
-/// Where a barrier has the number of threads that meet there.
+/// Offset of the number of threads in a barrier.
 static SIZE_FIELD: AtomicUsize = AtomicUsize::new(0);
 
 /// Name of `is_leader` in debug information.
 pub(super) const QUESTION: &str = "BarrierWaitResult9is_leader";
 
-/// When the leader is determined.
+/// Time at which the leader is determined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Answer {
@@ -130,7 +130,7 @@ pub(super) extern "C-unwind" fn wait(barrier: usize, called: usize) -> bool {
 
 /// Number of instructions after a call that are inspected.
 const LOOK_AT: usize = 16;
-/// No instruction is longer.
+/// Maximum size of an instruction, in bytes.
 const LONGEST: usize = 15;
 
 /// True if a call that returns to this address has a result which the caller may use.

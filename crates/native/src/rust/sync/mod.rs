@@ -40,7 +40,7 @@ pub(crate) use parker::{park, wake, who_waits};
 /// True if there is any Rust in the program.
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
-/// When a check begins, before anything is remembered of the program's memory.
+/// Reads the program, when a check begins and before a snapshot of its memory is taken.
 pub(crate) fn prepare() {
     static IS_DONE: AtomicBool = AtomicBool::new(false);
     if !IS_DONE.swap(true, Relaxed) {
@@ -88,7 +88,7 @@ pub(crate) fn perform(
     }
 }
 
-/// In guest mode: where the running thread is, at the instruction before this address.
+/// In guest mode: returns the region of the running thread at the instruction before this address.
 #[inline]
 pub(crate) fn region(code: usize) -> FunctionKind {
     match IS_USED.load(Relaxed) {

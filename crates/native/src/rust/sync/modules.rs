@@ -39,10 +39,10 @@ struct Module {
     file: PathBuf,
 }
 
-/// Those with Rust in them, and how to find lines.
+/// Modules with Rust in them, and readers of their lines.
 static MODULES: ProcessState<Vec<(Module, Option<Loader>)>> = ProcessState::new(Vec::new());
 
-/// Where all functions of these files are.
+/// Ranges of all functions of these files.
 static FUNCTIONS: ProcessState<Vec<Range<usize>>> = ProcessState::new(Vec::new());
 
 /// Reads all files, and replaces functions; returns true if there is any Rust.

@@ -46,12 +46,12 @@ impl Part for Owners {
 
 pub(crate) static OWNERS: PartCell<Owners> = PartCell::new();
 
-/// Such a function is there.
+/// Adds a function that parks.
 pub(super) fn understand(function: usize, size: usize) {
     PARKS.get().push(function..function + size);
 }
 
-/// A function that waits for its caller is there.
+/// Adds a function that waits for its caller.
 pub(super) fn look_beyond(function: usize, size: usize) {
     WAITS.get().push(function..function + size);
 }

@@ -42,9 +42,9 @@ enum Function {
     /// One of the atomic types.
     Atomic,
     Is(Role),
-    /// It asks if a `Once` is completed.
+    /// Asks if a `Once` is completed.
     Looks,
-    /// It does it if not.
+    /// Calls the function of a `Once` if it is not completed.
     Begins,
     Other,
 }
@@ -52,9 +52,9 @@ enum Function {
 /// All functions that an instruction is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Site {
-    /// Only those of atomic types: the caller knows.
+    /// Only functions of atomic types; the role is that of the caller.
     Atomic,
-    /// Only those that ask if a `Once` is completed: the caller tells why.
+    /// Only functions that ask if a `Once` is completed; the role depends on the caller.
     Looks,
     Begins,
     Is(Role),
@@ -74,7 +74,7 @@ static IS_OPTIMISED: AtomicBool = AtomicBool::new(false);
 static SITES: ProcessState<Table<KnownSite>> = ProcessState::new(Table::new());
 /// Instructions that are known to be in no function that was inlined there, each in one place: most are.
 static ALONE: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
-/// No deeper than that do atomic types call each other.
+/// Maximum depth of calls between functions of atomic types.
 const DEEPEST: usize = 8;
 
 /// The methods of atomics were inlined into their callers; the functions that they call need not be.
@@ -186,7 +186,7 @@ fn classify(paths: &[String]) -> Site {
     }
 }
 
-/// Where functions of std's are, whatever its version calls the place.
+/// Modules of std that have functions with a role, in any of its versions.
 const MODULES: [&str; 5] = [
     "std::sys::sync::",
     "std::sync::poison::",

@@ -177,7 +177,7 @@ methods!(half, u16, i16);
 methods!(word, u32, i32);
 methods!(double, u64, i64);
 
-/// Where atomics are.
+/// Module of atomics.
 pub(super) const MODULE: &str = "core::sync::atomic::";
 
 /// Replaces a function if it is one of these methods.

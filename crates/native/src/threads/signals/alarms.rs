@@ -14,7 +14,7 @@ use crate::threads::{life, time};
 pub(crate) struct Alarms {
     /// How long each was to take, and where in the program it was set. The last one that was set counts.
     all: Vec<(Duration, usize)>,
-    /// How long that was to take, if it has not gone off.
+    /// Duration of the current alarm, if it has not gone off.
     left: Option<Duration>,
 }
 

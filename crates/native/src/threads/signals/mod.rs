@@ -205,7 +205,7 @@ extern "C" fn call(given: &mut Given) -> usize {
 }
 
 fn information(signal: c_int) -> libc::siginfo_t {
-    /// Where the sender and the value are.
+    /// Offsets of the sender and of the value.
     const SENDER: usize = 16;
     const VALUE: usize = 24;
     let value = SIGNALS.get().values[signal as usize];

@@ -249,6 +249,9 @@ pub(super) struct Watch {
     deepest: Cell<usize>,
     /// What belongs to the state of the thread that is about to look at something.
     beside: Cell<Option<Bytes>>,
+    /// Reply of the operation that was performed apart last. It is not on the caller's stack, where it
+    /// would be part of the thread's state.
+    reply: Cell<Reply>,
 }
 
 impl Watch {
@@ -361,7 +364,8 @@ impl Context {
         let job = (&raw mut job).cast();
         // SAFETY: the job is of the type that `run` expects and is not used by anybody else before
         // it returns.
-        Reply::value(unsafe { apart(run::<F>, job) })
+        unsafe { apart(run::<F>, job) };
+        self.watch.reply.get()
     }
 
     /// Runs something of raddle's own that would leave behind what differs from run to run.
@@ -525,17 +529,22 @@ unsafe extern "C-unwind" fn run<F: FnOnce(&mut World) -> Operation>(
     let beside = context.watch.beside.take();
     // SAFETY: a job is run once.
     let operation = unsafe { ManuallyDrop::take(&mut job.operation) };
-    if context.stopped.get() {
-        return context.perform_after_stop(place, operation).to_value();
-    }
-    let state = job.looks.then_some((top, beside));
-    let request = |world: &mut World, thread, operation, site| {
-        context.request_apart(world, thread, operation, site, state)
+    let reply = match context.stopped.get() {
+        true => context.perform_after_stop(place, operation),
+        false => {
+            let state = job.looks.then_some((top, beside));
+            let request = |world: &mut World, thread, operation, site| {
+                context.request_apart(world, thread, operation, site, state)
+            };
+            context.perform_by(place, operation, request)
+        }
     };
-    context.perform_by(place, operation, request).to_value()
+    context.watch.reply.set(reply);
+    0
 }
 
-/// What [`apart`] runs: it is given what it works on, and where the caller's stack begins.
+/// What [`apart`] runs: it is given what it works on, and where the caller's stack begins. The result is
+/// 0: no register differs from run to run afterwards.
 pub(super) type Work = unsafe extern "C-unwind" fn(*mut (), *const u8) -> u64;
 
 /// Runs `work` at some distance below the caller on the stack, so that it leaves nothing where the

@@ -222,7 +222,8 @@ impl Order {
                 failure,
                 update,
             } => {
-                let written = update.apply(event.reply.to_value(), event.outcome & 1);
+                let written =
+                    update.apply(event.reply.to_value(), event.outcome.fails_spuriously());
                 let strength = Strength::of(if written.is_some() { ordering } else { failure });
                 self.read(mine, location, strength);
                 if written.is_some() {

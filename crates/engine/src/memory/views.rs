@@ -381,7 +381,7 @@ impl Views {
                 failure,
                 update,
             } => {
-                let new = update.apply(event.reply.to_value(), event.outcome & 1);
+                let new = update.apply(event.reply.to_value(), event.outcome.fails_spuriously());
                 let strength = Strength::of(if new.is_some() { ordering } else { failure });
                 *seq_cst |= strength.is_seq_cst();
                 locations[location.index()].record(event.id, event.back());

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::base::ids::{LocationId, ObjectId, PortListId, ThreadId};
+use crate::base::outcome::{Outcome, Resolution};
 use crate::object::Call;
 use crate::object::effect::Effect;
 
@@ -70,8 +71,9 @@ pub enum Operation {
         location: LocationId,
         /// As written in the program.
         ordering: Ordering,
-        /// The new value.
-        value: u64,
+        /// The new value; `None` until the program, which writes it by itself when its turn has come,
+        /// has done so. Then [`World::settle_store`](crate::World::settle_store) sets it.
+        value: Option<u64>,
     },
     /// Read a location and, depending on what was read, write it in the same step.
     Update {
@@ -229,6 +231,21 @@ impl Operation {
         self
     }
 
+    /// The part of an outcome that the source of the operation does not determine. The position of a
+    /// message, a group or a write depends on the order of the run.
+    #[inline]
+    pub fn resolution(&self, outcome: Outcome) -> Resolution {
+        match self {
+            Operation::Receive { .. }
+            | Operation::Meet { .. }
+            | Operation::Load { .. }
+            | Operation::Store { .. }
+            | Operation::IsFinished { .. } => Resolution::FIRST,
+            Operation::Update { .. } => outcome.resolution_of_update(),
+            _ => outcome.resolution(),
+        }
+    }
+
     /// Whether the thread lets others go first: to switch to one of them afterwards is no preemption.
     #[inline]
     pub fn makes_way(&self) -> bool {
@@ -337,19 +354,23 @@ impl UpdateKind {
 }
 
 impl Update {
-    /// How many ways it can turn out when `old` is read.
+    /// True for a weak compare-exchange that reads the expected value.
     #[inline]
-    pub fn outcomes(&self, old: u64) -> u32 {
+    pub fn may_fail_spuriously(&self, old: u64) -> bool {
         match self.kind {
-            UpdateKind::CompareExchange { expected, weak, .. } => {
-                1 + u32::from(weak && old == expected)
-            }
-            _ => 1,
+            UpdateKind::CompareExchange { expected, weak, .. } => weak && old == expected,
+            _ => false,
         }
     }
 
+    /// Number of resolutions when `old` is read.
+    #[inline]
+    pub fn outcomes(&self, old: u64) -> u32 {
+        1 + u32::from(self.may_fail_spuriously(old))
+    }
+
     /// The value written when `old` is read; `None` when nothing is written.
-    pub fn apply(&self, old: u64, outcome: u32) -> Option<u64> {
+    pub fn apply(&self, old: u64, fails_spuriously: bool) -> Option<u64> {
         let spare = 64 - u32::from(self.bits);
         let signed = |value: u64| ((value << spare) as i64) >> spare;
         let new = match self.kind {
@@ -365,7 +386,7 @@ impl Update {
             UpdateKind::SignedMax(value) => signed(old).max(value) as u64,
             UpdateKind::SignedMin(value) => signed(old).min(value) as u64,
             UpdateKind::CompareExchange { expected, new, .. } => {
-                if old != expected || outcome != 0 {
+                if old != expected || fails_spuriously {
                     return None;
                 }
                 new

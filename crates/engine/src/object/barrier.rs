@@ -7,6 +7,7 @@
 use super::synchronization::Synchronization;
 use super::{Machine, Object, Request};
 use crate::base::ids::{EventId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::base::subsets::{number_of, subset, subsets};
 
@@ -50,7 +51,7 @@ impl Machine for Barrier {
         match call {}
     }
 
-    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: Outcome) -> Reply {
         match call {}
     }
 

@@ -13,6 +13,7 @@
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 
 /// The condition variable's state: who waits, in the order they came. Those who were notified stay
@@ -120,15 +121,15 @@ impl Machine for Condvar {
         self.notified(by)
     }
 
-    fn apply(&mut self, call: Call, by: ThreadId, outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, by: ThreadId, outcome: Outcome) -> Reply {
         if call.is_silent() {
-            return Reply::answer(false);
+            return Reply::Answer(false);
         }
         let this = self.completed;
         self.completed += 1;
         match call {
             Call::Wait { .. } => {
-                let spurious = outcome == 1;
+                let spurious = outcome.is_yes();
                 self.forget(by);
                 if !spurious {
                     self.waiters.push(Waiter {
@@ -136,23 +137,23 @@ impl Machine for Condvar {
                         notified: None,
                     });
                 }
-                Reply::answer(spurious)
+                Reply::Answer(spurious)
             }
             Call::Wake { .. } => {
                 let timed_out = self.notified(by).is_none();
                 self.forget(by);
-                Reply::answer(timed_out)
+                Reply::Answer(timed_out)
             }
             Call::NotifyOne => {
-                if let Some(waiter) = self.not_notified().nth(outcome as usize) {
+                if let Some(waiter) = self.not_notified().nth(outcome.waiter()) {
                     waiter.notified = Some(this);
                 }
-                Reply::DONE
+                Reply::Done
             }
             Call::NotifyAll => {
                 self.not_notified()
                     .for_each(|waiter| waiter.notified = Some(this));
-                Reply::DONE
+                Reply::Done
             }
         }
     }

@@ -10,6 +10,7 @@
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::{ObjectId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 
 /// How many things have happened.
@@ -86,7 +87,7 @@ impl Machine for Counted {
         true
     }
 
-    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
             Call::Clone
             | Call::Downgrade
@@ -96,7 +97,7 @@ impl Machine for Counted {
             | Call::TryUnwrap => self.changes += 1,
             Call::IsUnique | Call::Count => {}
         }
-        Reply::value(u64::from(self.changes))
+        Reply::Value(u64::from(self.changes))
     }
 
     /// Who has the last handle knows what the others did before they gave theirs up. Which is the last

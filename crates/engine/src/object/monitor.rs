@@ -8,6 +8,7 @@
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 
 /// What becomes of a thread that signals.
@@ -134,7 +135,7 @@ impl Machine for Monitor {
         }
     }
 
-    fn apply(&mut self, call: Call, by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
             Call::Enter | Call::Resume => {
                 self.inside = Some(by);
@@ -147,16 +148,16 @@ impl Machine for Monitor {
             }
             Call::Signal(condition) => {
                 let Some(woken) = self.take_waiting(condition) else {
-                    return Reply::answer(false);
+                    return Reply::Answer(false);
                 };
-                match self.discipline {
-                    Discipline::SignalContinue => self.signalled.push(woken),
-                    Discipline::SignalUrgent => {
-                        self.urgent.push(by);
-                        self.inside = Some(woken);
-                        return Reply::answer(true);
-                    }
+                let makes_way = self.discipline == Discipline::SignalUrgent;
+                if makes_way {
+                    self.urgent.push(by);
+                    self.inside = Some(woken);
+                } else {
+                    self.signalled.push(woken);
                 }
+                return Reply::Answer(makes_way);
             }
             Call::SignalAll(condition) => {
                 while let Some(woken) = self.take_waiting(condition) {
@@ -165,10 +166,10 @@ impl Machine for Monitor {
             }
             Call::Waiting(condition) => {
                 let waiting = self.waiting.iter().filter(|(c, _)| *c == condition).count();
-                return Reply::value(waiting as u64);
+                return Reply::Value(waiting as u64);
             }
         }
-        Reply::DONE
+        Reply::Done
     }
 
     fn blocked_by(&self) -> Option<ThreadId> {

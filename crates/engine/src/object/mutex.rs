@@ -3,6 +3,7 @@
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::{Grant, Reply};
 
 /// The lock's state.
@@ -79,24 +80,24 @@ impl Machine for Mutex {
         }
     }
 
-    fn apply(&mut self, call: Call, by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
-            Call::TryLock if self.holder.is_some() => Reply::grant(Grant::Refused),
+            Call::TryLock if self.holder.is_some() => Reply::Grant(Grant::Refused),
             Call::Lock | Call::TryLock => {
                 self.holder = Some(by);
-                Reply::grant(Grant::Taken {
+                Reply::Grant(Grant::Taken {
                     poisoned: self.poisoned,
                 })
             }
             Call::Unlock { poison } => {
                 self.holder = None;
                 self.poisoned |= poison;
-                Reply::DONE
+                Reply::Done
             }
-            Call::IsPoisoned => Reply::answer(self.poisoned),
+            Call::IsPoisoned => Reply::Answer(self.poisoned),
             Call::ClearPoison => {
                 self.poisoned = false;
-                Reply::DONE
+                Reply::Done
             }
         }
     }

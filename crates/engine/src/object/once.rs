@@ -6,6 +6,7 @@
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::{Grant, Reply};
 
 /// How far it has come.
@@ -92,22 +93,22 @@ impl Machine for Once {
         }
     }
 
-    fn apply(&mut self, call: Call, by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, by: ThreadId, _outcome: Outcome) -> Reply {
         let poisoned = *self == Once::Poisoned;
         match call {
-            Call::Begin { .. } if *self == Once::Done => Reply::grant(Grant::Refused),
+            Call::Begin { .. } if *self == Once::Done => Reply::Grant(Grant::Refused),
             Call::Begin { insist } => {
                 if insist || !poisoned {
                     *self = Once::Running(by);
                 }
-                Reply::grant(Grant::Taken { poisoned })
+                Reply::Grant(Grant::Taken { poisoned })
             }
             Call::Finish { poison } => {
                 *self = if poison { Once::Poisoned } else { Once::Done };
-                Reply::DONE
+                Reply::Done
             }
-            Call::IsCompleted => Reply::answer(*self == Once::Done),
-            Call::Wait { .. } => Reply::answer(poisoned),
+            Call::IsCompleted => Reply::Answer(*self == Once::Done),
+            Call::Wait { .. } => Reply::Answer(poisoned),
         }
     }
 

@@ -12,6 +12,7 @@
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 
 /// The parker's state.
@@ -80,12 +81,12 @@ impl Machine for Parker {
         }
     }
 
-    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
-            Call::Park { .. } => Reply::answer(!std::mem::take(&mut self.token)),
+            Call::Park { .. } => Reply::Answer(!std::mem::take(&mut self.token)),
             Call::Unpark => {
                 self.token = true;
-                Reply::DONE
+                Reply::Done
             }
         }
     }

@@ -11,6 +11,7 @@
 use super::synchronization::Synchronization;
 use super::{Machine, Object, Request};
 use crate::base::ids::{EventId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 
 /// The port's state.
@@ -51,7 +52,7 @@ impl Machine for Port {
         match call {}
     }
 
-    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: Outcome) -> Reply {
         match call {}
     }
 

@@ -6,6 +6,7 @@
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::{Grant, Reply};
 
 /// The lock's state.
@@ -97,7 +98,7 @@ impl RwLock {
     }
 
     fn taken(&self) -> Reply {
-        Reply::grant(Grant::Taken {
+        Reply::Grant(Grant::Taken {
             poisoned: self.poisoned,
         })
     }
@@ -120,10 +121,10 @@ impl Machine for RwLock {
         }
     }
 
-    fn apply(&mut self, call: Call, by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
-            Call::TryRead if !self.is_readable() => Reply::grant(Grant::Refused),
-            Call::TryWrite if !self.is_writable() => Reply::grant(Grant::Refused),
+            Call::TryRead if !self.is_readable() => Reply::Grant(Grant::Refused),
+            Call::TryWrite if !self.is_writable() => Reply::Grant(Grant::Refused),
             Call::Read | Call::TryRead => {
                 self.readers.push(by);
                 self.taken()
@@ -136,22 +137,22 @@ impl Machine for RwLock {
                 let reader = self.readers.iter().position(|&reader| reader == by);
                 let reader = reader.expect("raddle: not a reader; please report this");
                 self.readers.remove(reader);
-                Reply::DONE
+                Reply::Done
             }
             Call::WriteUnlock { poison } => {
                 self.writer = None;
                 self.poisoned |= poison;
-                Reply::DONE
+                Reply::Done
             }
             Call::Downgrade => {
                 self.writer = None;
                 self.readers.push(by);
-                Reply::DONE
+                Reply::Done
             }
-            Call::IsPoisoned => Reply::answer(self.poisoned),
+            Call::IsPoisoned => Reply::Answer(self.poisoned),
             Call::ClearPoison => {
                 self.poisoned = false;
-                Reply::DONE
+                Reply::Done
             }
         }
     }

@@ -6,6 +6,7 @@
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::{Grant, Reply};
 
 /// The semaphore's state.
@@ -81,16 +82,16 @@ impl Machine for Semaphore {
         }
     }
 
-    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
-            Call::TryAcquire if self.permits == 0 => Reply::grant(Grant::Refused),
+            Call::TryAcquire if self.permits == 0 => Reply::Grant(Grant::Refused),
             Call::Acquire | Call::TryAcquire => {
                 self.permits -= 1;
-                Reply::grant(Grant::Taken { poisoned: false })
+                Reply::Grant(Grant::Taken { poisoned: false })
             }
             Call::Release => {
                 self.permits += 1;
-                Reply::DONE
+                Reply::Done
             }
         }
     }

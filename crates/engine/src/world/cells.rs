@@ -11,10 +11,6 @@ use crate::model::event::Event;
 use crate::model::fault::{MemoryError, Moment};
 use crate::model::operation::Operation;
 
-/// The value of a store that the program does by itself, when its turn has come. What it has written is
-/// told afterwards: [`World::settle_store`]. No program is likely to store it.
-pub const UNSETTLED: u64 = u64::from_be_bytes(*b"unsettle");
-
 /// What a thread did before anybody told of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Past {
@@ -45,10 +41,7 @@ impl State {
 /// Whether an atomic operation has changed its location.
 fn has_written(event: &Event) -> bool {
     match event.operation {
-        Operation::Store { .. } => true,
-        Operation::Update { update, .. } => update
-            .apply(event.reply.to_value(), event.outcome & 1)
-            .is_some(),
+        Operation::Store { .. } | Operation::Update { .. } => event.writes(),
         _ => false,
     }
 }
@@ -92,7 +85,7 @@ impl<D: Dispatch> World<D> {
         self.check_order(cell, now)
     }
 
-    /// The last store to a location has written this value, which nobody knew before.
+    /// Sets the value of the last store to a location, which the program has performed by itself.
     pub fn settle_store(&mut self, location: LocationId, written: u64) {
         let execution = &mut self.state.execution;
         execution.locations[location.index()].value = written;
@@ -106,7 +99,7 @@ impl<D: Dispatch> World<D> {
             _ => None,
         });
         if let Some(value) = values.next() {
-            *value = written;
+            *value = Some(written);
         }
     }
 

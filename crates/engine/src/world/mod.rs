@@ -17,11 +17,12 @@ pub mod strategy;
 mod things;
 mod weak;
 
-pub use cells::{Past, UNSETTLED};
+pub use cells::Past;
 
 use std::sync::atomic::Ordering;
 
 use crate::base::ids::{EventId, SiteId, ThreadId};
+use crate::base::outcome::{Outcome, Resolution};
 use crate::base::reply::Reply;
 use crate::base::rng::mix;
 use crate::memory::order::Order;
@@ -136,7 +137,7 @@ impl State {
     }
 
     /// Number of outcomes of the thread's pending operation, at least one. Some of them may be
-    /// impossible, see [`State::allows`]; outcome 0 never is.
+    /// impossible, see [`State::allows`]; the first never is.
     // Inlined as far as operations of one outcome are concerned, which are most.
     #[inline(always)]
     pub fn outcomes(&self, thread: ThreadId) -> u32 {
@@ -150,6 +151,11 @@ impl State {
             Operation::Load { .. } | Operation::Store { .. } if !self.may_be_stale() => 1,
             _ => self.count_outcomes(thread),
         }
+    }
+
+    /// Every outcome of the thread's pending operation, the impossible ones included.
+    pub fn each_outcome(&self, thread: ThreadId) -> impl Iterator<Item = Outcome> + use<> {
+        (0..self.outcomes(thread)).map(Outcome::nth)
     }
 
     /// True when a read may take another write than the coherence-latest, and a write another place
@@ -233,7 +239,7 @@ impl State {
         self.threads.push(Thread {
             pending: Operation::Begin,
             site,
-            reply: Reply::DONE,
+            reply: Reply::Done,
             slot: NOT_ENABLED,
             joiner: None,
             events: 0,
@@ -247,10 +253,10 @@ impl State {
 
     /// The fingerprint of what an event decides.
     #[inline]
-    fn entry(&self, id: EventId, source: Option<EventId>, outcome: u32) -> u64 {
+    fn entry(&self, id: EventId, source: Option<EventId>, resolution: Resolution) -> u64 {
         let name = |id: EventId| self.threads[id.thread.index()].event_fingerprint(id.index);
         let source = source.map_or(0, |source| name(source).rotate_left(29));
-        mix(name(id) ^ source ^ (u64::from(outcome) << 40))
+        mix(name(id) ^ source ^ (u64::from(resolution.number()) << 40))
     }
 
     #[inline]
@@ -387,7 +393,7 @@ impl<D: Dispatch> World<D> {
             return self.stop(Ending::Discarded);
         }
         if self.goes_without_saying(thread, &operation) {
-            self.state.perform(thread, 0, true);
+            self.state.perform(thread, Outcome::FIRST, true);
             return Step::Run(thread);
         }
         self.advance()

@@ -57,6 +57,7 @@ impl Positions {
 mod tests {
     use super::Positions;
     use crate::base::ids::{EventId, SiteId, ThreadId};
+    use crate::base::outcome::Outcome;
     use crate::base::reply::Reply;
     use crate::model::event::Event;
     use crate::model::operation::Operation;
@@ -74,8 +75,8 @@ mod tests {
                 },
                 operation: Operation::Yield,
                 source: None,
-                outcome: 0,
-                reply: Reply::DONE,
+                outcome: Outcome::FIRST,
+                reply: Reply::Done,
                 site: SiteId::new(0),
             }
         };

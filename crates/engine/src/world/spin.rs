@@ -9,6 +9,7 @@
 use super::strategy::{Dispatch, Repeat};
 use super::{State, Step, World};
 use crate::base::ids::{SiteId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::{Received, Reply};
 use crate::model::ending::Ending;
 use crate::model::event::Event;
@@ -100,19 +101,18 @@ fn begins_wait(event: &Event) -> bool {
 }
 
 /// Whether the operation changed nothing that any thread could notice, its own included.
-fn is_quiet(operation: &Operation, outcome: u32, reply: Reply) -> bool {
+fn is_quiet(operation: &Operation, outcome: Outcome, reply: Reply) -> bool {
     match operation {
         Operation::IsFinished { .. }
         | Operation::Load { .. }
         | Operation::Yield
         | Operation::Sleep { .. }
         | Operation::Fence { .. } => true,
-        Operation::Chance { .. } => outcome == 0,
+        Operation::Chance { .. } => !outcome.is_yes(),
         Operation::Update { update, .. } => {
-            let (old, failed) = (reply.to_value(), outcome & 1);
-            update
-                .apply(old, failed)
-                .map_or(failed == 0, |new| new == old)
+            let (old, fails) = (reply.to_value(), outcome.fails_spuriously());
+            let new = update.apply(old, fails);
+            new.map_or(!fails, |new| new == old)
         }
         Operation::Receive { wait: false, .. } => {
             !matches!(reply.to_received(), Received::Message { .. })
@@ -136,7 +136,7 @@ impl State {
             }
             Operation::IsFinished { target } => self.has_ended(target) == event.reply.to_answer(),
             Operation::Receive { ports, .. } => {
-                self.can_receive(ports) == (event.reply != Reply::received(Received::Empty))
+                self.can_receive(ports) == (event.reply != Reply::Received(Received::Empty))
             }
             // Who waits for the lock will have it the next time.
             Operation::Call { object, .. } if is_of_timed_wait(event) => {
@@ -155,7 +155,7 @@ impl State {
     /// nobody watches.
     #[cold]
     #[inline(never)]
-    pub(super) fn note(&mut self, thread: ThreadId, outcome: u32) {
+    pub(super) fn note(&mut self, thread: ThreadId, outcome: Outcome) {
         let entry = &mut self.threads[thread.index()];
         let before = entry.timed_wait;
         let after = before.after(&entry.pending, entry.reply);

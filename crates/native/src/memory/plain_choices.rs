@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU8, Ordering, Ordering::Relaxed};
 
-use raddle_engine::{Operation, UNSETTLED, World};
+use raddle_engine::{Operation, World};
 
 use super::locations;
 use crate::abi::alternate_stack;
@@ -117,7 +117,7 @@ fn perform_wanted(address: usize, size: usize, writes: bool, code: usize) -> boo
                 true => Operation::Store {
                     location,
                     ordering,
-                    value: UNSETTLED,
+                    value: None,
                 },
                 false => Operation::Load { location, ordering },
             }

@@ -10,10 +10,10 @@
 
 use std::sync::atomic::Ordering;
 
-use raddle_engine::object::channel::{self, Answer, Call};
+use raddle_engine::object::channel::{self, Call};
 use raddle_engine::object::port::Port;
 use raddle_engine::object::{self, Object};
-use raddle_engine::{LocationId, ObjectId, Operation, Ports, Received, World};
+use raddle_engine::{Exchange, LocationId, ObjectId, Operation, Ports, Received, Reply, World};
 
 use super::clocks::join;
 use crate::abi::caller;
@@ -185,7 +185,7 @@ fn wait(site: usize) {
             caller(channel).call(Call::Delivered(number));
         }
         Wait::Accept { channel, timeout } => {
-            let answer = caller(channel).call(Call::Accept { timeout });
+            let answer = caller(channel).call(Call::Accept { timeout }).to_exchange();
             caller(channel).found(answer);
         }
     }
@@ -205,7 +205,7 @@ impl Caller {
         match (kind, bound) {
             (FunctionKind::ChannelSend | FunctionKind::ChannelTrySend, None) => self.send(),
             (FunctionKind::ChannelSend, Some(_)) => {
-                if let Answer::Offered(number) = self.call(Call::Send) {
+                if let Exchange::Offered(number) = self.call(Call::Send).to_exchange() {
                     wait_of(|wait| *wait = Wait::Delivered(self.channel, number));
                 }
             }
@@ -230,7 +230,7 @@ impl Caller {
                 self.try_receive();
             }
             (FunctionKind::ChannelTryReceive, Some(_)) => {
-                let answer = self.call(Call::TryReceive);
+                let answer = self.call(Call::TryReceive).to_exchange();
                 self.found_at_once(answer);
             }
             (FunctionKind::SenderClone, None) => {
@@ -250,7 +250,7 @@ impl Caller {
                 running().perform(self.site, |world| Operation::Store {
                     location: location(world),
                     ordering: Ordering::SeqCst,
-                    value: 1,
+                    value: Some(1),
                 });
                 self.take_all();
             }
@@ -296,7 +296,7 @@ impl Caller {
         })
     }
 
-    fn call(self, call: Call) -> Answer {
+    fn call(self, call: Call) -> Reply {
         let operation = |world: &mut World| Operation::Call {
             object: self.object(world),
             call: object::Call::Channel(call),
@@ -304,10 +304,10 @@ impl Caller {
         if matches!(call, Call::Send | Call::TrySend) {
             self.pass_on();
         }
-        Answer::of(match call {
+        match call {
             Call::TrySend | Call::TryReceive => running().observe(self.site, self.top, operation),
             _ => running().perform(self.site, operation),
-        })
+        }
     }
 
     /// The drop of messages that were not received comes after their sends.
@@ -412,8 +412,8 @@ impl Caller {
         } else {
             Call::Receive
         };
-        let answer = self.call(first);
-        if answer == Answer::Nobody && bound == 0 {
+        let answer = self.call(first).to_exchange();
+        if answer == Exchange::Unmatched && bound == 0 {
             let channel = self.channel;
             wait_of(|wait| *wait = Wait::Accept { channel, timeout });
         } else {
@@ -422,15 +422,15 @@ impl Caller {
     }
 
     /// Notes the answer of a receive that could wait.
-    fn found(self, answer: Answer) {
-        if answer == Answer::Nobody {
+    fn found(self, answer: Exchange) {
+        if answer == Exchange::Unmatched {
             wait_of(|wait| *wait = Wait::TimesOut);
         }
         self.found_at_once(answer);
     }
 
-    fn found_at_once(self, answer: Answer) {
-        if answer == Answer::Disconnected {
+    fn found_at_once(self, answer: Exchange) {
+        if answer == Exchange::Disconnected {
             with(self.channel, |channel| channel.is_disconnected = true);
         }
     }

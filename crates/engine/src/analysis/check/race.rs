@@ -150,7 +150,7 @@ fn strength(event: &Event) -> Strength {
             update,
             ..
         } => {
-            let written = update.apply(event.reply.to_value(), event.outcome & 1);
+            let written = update.apply(event.reply.to_value(), event.outcome.fails_spuriously());
             Strength::of(if written.is_some() { ordering } else { failure })
         }
         _ => Strength::RELAXED,

@@ -154,9 +154,9 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId, prefix: &[u32]) -> b
         }
         NodeKind::Send { port } => graph.is_maximal_send(event, port, kept),
         NodeKind::Receive { ports, wait } => graph.is_maximal_receive(event, ports, wait, kept),
-        NodeKind::Choose { .. } => node.outcome == 0,
+        NodeKind::Choose { .. } => node.outcome.is_first(),
         NodeKind::Read { location } | NodeKind::ReadForUpdate { location, .. } => {
-            node.outcome == 0
+            node.outcome.is_first()
                 && node.source.is_none_or(kept)
                 && last_in_coherence(location, node.source)
         }
@@ -182,7 +182,7 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId, prefix: &[u32]) -> b
                 index: event.index - 1,
                 ..event
             };
-            node.outcome == 0
+            node.outcome.is_first()
                 && kept(call)
                 && (node.oldest || !older_call_waits(graph, object, event, kept))
         }

@@ -2,6 +2,7 @@
 
 use super::Problem;
 use crate::base::ids::{EventId, LocationId, ObjectId, PortListId, SiteId, ThreadId};
+use crate::base::outcome::Resolution;
 
 /// A value with a text form.
 pub(crate) trait Words: Sized {
@@ -107,6 +108,16 @@ names! {
     ObjectId in objects,
     PortListId in port_lists,
     SiteId in sites,
+}
+
+impl Words for Resolution {
+    fn write(&self, out: &mut String) {
+        self.number().write(out);
+    }
+
+    fn read(words: &mut Reader<'_>) -> Result<Self, Problem> {
+        words.read().map(Resolution::nth)
+    }
 }
 
 impl Words for EventId {

@@ -15,6 +15,7 @@ use crate::analysis::alternatives::Alternative;
 use crate::analysis::alternatives::follow::{Followed, Follower};
 use crate::analysis::alternatives::reason::{Evidence, Why};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::memory::Model;
 use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Ending, Record};
@@ -130,7 +131,7 @@ impl Directed {
         self.last = threads[next];
         let outcome = match stances[next] {
             Stance::Ready(outcome) => outcome,
-            _ => 0,
+            _ => Outcome::FIRST,
         };
         Ok(Choice {
             thread: self.last,

@@ -139,7 +139,9 @@ fn alternatives(state: &State) -> Vec<(Choice, u32)> {
     threads.sort_by_key(|&thread| (thread < last, thread));
     let mut alternatives = Vec::new();
     for (delays, thread) in threads.into_iter().enumerate() {
-        let outcomes = (0..state.outcomes(thread)).filter(|&it| state.allows(thread, it));
+        let outcomes = state
+            .each_outcome(thread)
+            .filter(|&it| state.allows(thread, it));
         let choices = outcomes.map(|outcome| Choice { thread, outcome });
         alternatives.extend(choices.map(|choice| (choice, delays as u32)));
     }

@@ -144,7 +144,9 @@ fn all_choices(state: &State) -> Vec<Choice> {
     threads.sort();
     let mut choices = Vec::new();
     for thread in threads {
-        let outcomes = (0..state.outcomes(thread)).filter(|&it| state.allows(thread, it));
+        let outcomes = state
+            .each_outcome(thread)
+            .filter(|&it| state.allows(thread, it));
         choices.extend(outcomes.map(|outcome| Choice { thread, outcome }));
     }
     choices

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
 
-use raddle_engine::object::{self, Object, channel::Answer, channel::Call};
-use raddle_engine::{Operation, World};
+use raddle_engine::object::{self, Object, channel::Call};
+use raddle_engine::{Exchange, Operation, Reply, World};
 
 use super::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use crate::labelled::Thing;
@@ -55,16 +55,16 @@ impl<T> Channel<T> {
         Object::Channel(object::channel::Channel::new(self.bound))
     }
 
-    fn call(&self, call: Call, place: Place) -> Answer {
+    fn call(&self, call: Call, place: Place) -> Reply {
         let context = self.context().unwrap_or_else(|| used_outside(self.made));
         let operation = |world: &mut World| Operation::Call {
             object: context.object(world, &self.identity, self.made, || self.state()),
             call: object::Call::Channel(call),
         };
-        Answer::of(match call {
+        match call {
             Call::TrySend | Call::TryReceive => context.observe(place, operation),
             _ => context.perform(place, operation),
-        })
+        }
     }
 }
 
@@ -76,29 +76,32 @@ pub(super) struct Sender<T> {
 impl<T> Sender<T> {
     pub(super) fn send(&self, message: T, place: Place) -> Result<(), SendError<T>> {
         let messages = &self.channel.messages;
-        match self.channel.call(Call::Send, place) {
+        match self.channel.call(Call::Send, place).to_exchange() {
             // Nobody else has run since the message was sent.
-            Answer::Message(number) => messages.put(number, message),
-            Answer::Offered(number) => {
+            Exchange::Message(number) => messages.put(number, message),
+            Exchange::Offered(number) => {
                 messages.put(number, message);
-                let delivered = self.channel.call(Call::Delivered(number), place);
-                if delivered == Answer::Disconnected {
+                let delivered = self
+                    .channel
+                    .call(Call::Delivered(number), place)
+                    .to_exchange();
+                if delivered == Exchange::Disconnected {
                     return Err(SendError(messages.take(number)));
                 }
             }
-            Answer::Nobody | Answer::Disconnected => return Err(SendError(message)),
+            Exchange::Unmatched | Exchange::Disconnected => return Err(SendError(message)),
         }
         Ok(())
     }
 
     pub(super) fn try_send(&self, message: T, place: Place) -> Result<(), TrySendError<T>> {
-        match self.channel.call(Call::TrySend, place) {
-            Answer::Message(number) => {
+        match self.channel.call(Call::TrySend, place).to_exchange() {
+            Exchange::Message(number) => {
                 self.channel.messages.put(number, message);
                 Ok(())
             }
-            Answer::Disconnected => Err(TrySendError::Disconnected(message)),
-            Answer::Nobody | Answer::Offered(_) => Err(TrySendError::Full(message)),
+            Exchange::Disconnected => Err(TrySendError::Disconnected(message)),
+            Exchange::Unmatched | Exchange::Offered(_) => Err(TrySendError::Full(message)),
         }
     }
 
@@ -127,15 +130,19 @@ pub(super) struct Receiver<T> {
 
 impl<T> Receiver<T> {
     pub(super) fn receive(&self, place: Place) -> Result<T, RecvError> {
-        self.ask(|channel| match channel.call(Call::Receive, place) {
-            Answer::Nobody => channel.call(Call::Accept { timeout: false }, place),
-            answer => answer,
-        })
+        self.ask(
+            |channel| match channel.call(Call::Receive, place).to_exchange() {
+                Exchange::Unmatched => channel
+                    .call(Call::Accept { timeout: false }, place)
+                    .to_exchange(),
+                answer => answer,
+            },
+        )
         .map_err(|_| RecvError)
     }
 
     pub(super) fn try_receive(&self, place: Place) -> Result<T, TryRecvError> {
-        self.ask(|channel| channel.call(Call::TryReceive, place))
+        self.ask(|channel| channel.call(Call::TryReceive, place).to_exchange())
     }
 
     /// What can be given a name.
@@ -152,8 +159,10 @@ impl<T> Receiver<T> {
         } else {
             Call::Receive
         };
-        let answer = |channel: &Channel<T>| match channel.call(first, place) {
-            Answer::Nobody if channel.bound == 0 => channel.call(Call::Accept { timeout }, place),
+        let answer = |channel: &Channel<T>| match channel.call(first, place).to_exchange() {
+            Exchange::Unmatched if channel.bound == 0 => {
+                channel.call(Call::Accept { timeout }, place).to_exchange()
+            }
             answer => answer,
         };
         self.ask(answer).map_err(|error| match error {
@@ -163,14 +172,14 @@ impl<T> Receiver<T> {
     }
 
     /// Asks the channel, unless it is known what it will say.
-    fn ask(&self, ask: impl FnOnce(&Channel<T>) -> Answer) -> Result<T, TryRecvError> {
+    fn ask(&self, ask: impl FnOnce(&Channel<T>) -> Exchange) -> Result<T, TryRecvError> {
         if self.disconnected.get() {
             return Err(TryRecvError::Disconnected);
         }
         match ask(&self.channel) {
-            Answer::Message(number) => Ok(self.channel.messages.take(number)),
-            Answer::Nobody | Answer::Offered(_) => Err(TryRecvError::Empty),
-            Answer::Disconnected => {
+            Exchange::Message(number) => Ok(self.channel.messages.take(number)),
+            Exchange::Unmatched | Exchange::Offered(_) => Err(TryRecvError::Empty),
+            Exchange::Disconnected => {
                 self.disconnected.set(true);
                 Err(TryRecvError::Disconnected)
             }

@@ -240,7 +240,7 @@ impl<T> Drop for Receiver<T> {
             let operation = context.with_world(|world| Operation::Store {
                 location: receiver.location(context, world),
                 ordering: Ordering::SeqCst,
-                value: 1,
+                value: Some(1),
             });
             context.perform_protected(place, operation);
             while needs_drop::<T>() && !self.disconnected.get() {

@@ -51,9 +51,9 @@ pub enum Operation {
         /// How many there are; at least one.
         alternatives: u32,
     },
-    /// Find out whether something happens that nobody asked for: outcome 1 is that it does.
+    /// Decide whether something spurious happens.
     Chance {
-        /// What it is.
+        /// The event that may happen.
         what: Chance,
     },
     /// Never go on: the program said that executions like this one do not count (`assume`).
@@ -100,8 +100,7 @@ pub enum Operation {
     Receive {
         /// Where from.
         ports: Ports,
-        /// Whether to wait until there is one or, in an ordered port, until nobody is left who could
-        /// send one.
+        /// True to wait until there is a message or, in an ordered port, until no sender is left.
         wait: bool,
     },
     /// Wait until the last message that the thread left in a port has been taken.
@@ -109,11 +108,11 @@ pub enum Operation {
         /// The port.
         port: ObjectId,
     },
-    /// There is one fewer who could send to an ordered port.
+    /// One sender of an ordered port is gone.
     HangUp {
         /// The port.
         port: ObjectId,
-        /// Becomes 1, for those who do not want to wait for it.
+        /// Becomes 1, for receives that do not wait.
         location: LocationId,
     },
     /// Wait at a barrier until a whole group has come.
@@ -125,7 +124,7 @@ pub enum Operation {
     Leads {
         /// The barrier.
         barrier: ObjectId,
-        /// Who was in the group.
+        /// A member of the group.
         member: ThreadId,
         /// How often it had met others there before.
         round: u32,
@@ -289,7 +288,7 @@ impl Operation {
     }
 }
 
-/// What may happen although nobody asked for it.
+/// A spurious event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Chance {
     /// A parked thread goes on without its token.
@@ -328,7 +327,7 @@ pub enum UpdateKind {
     Min(u64),
     SignedMax(i64),
     SignedMin(i64),
-    /// If it is weak, it may fail although the value is the expected one: outcome 1.
+    /// A weak one may fail although the value is the expected one.
     CompareExchange {
         expected: u64,
         new: u64,

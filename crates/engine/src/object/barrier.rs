@@ -1,8 +1,8 @@
-//! A barrier: threads meet there in groups, and nobody goes on alone.
+//! A barrier: threads pass it in groups of a fixed size.
 //!
 //! A whole group meets at once, so the order in which its members came makes no difference. If more
-//! threads wait than a group has members, who meets whom is a choice. Nor does it matter who leads a
-//! group until somebody asks: then every answer is possible that leaves the group one leader.
+//! threads wait than a group has members, the members of the group are a choice. Which member leads a
+//! group matters only when a thread asks: then every answer is possible that leaves the group one leader.
 
 use super::synchronization::Synchronization;
 use super::{Machine, Object, Request};
@@ -30,11 +30,11 @@ struct Group {
 struct Member {
     thread: ThreadId,
     has_left: bool,
-    /// What was answered when somebody asked.
+    /// The answer of the first question whether it leads.
     leads: Option<bool>,
 }
 
-/// Nobody calls a barrier.
+/// A barrier has no calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {}
 

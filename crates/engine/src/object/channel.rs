@@ -1,10 +1,10 @@
 //! A bounded channel: some threads send, one receives, in order; either side may go away.
 //!
 //! With a buffer, a send waits for room and a receive for a message. Without one (bound 0) the two
-//! sides meet: whoever comes first waits for the other. What a thread that tries finds depends on
+//! sides meet: the first waits for the other. The result of a call that does not wait depends on
 //! whether the other side *is waiting*, so waiting is a state of the channel there: a
-//! [`Call::Send`] or [`Call::Receive`] that finds nobody says so at once, and the wait itself is a
-//! second call, [`Call::Delivered`] or [`Call::Accept`].
+//! [`Call::Send`] or [`Call::Receive`] that finds no thread on the other side returns at once, and the
+//! wait itself is a second call, [`Call::Delivered`] or [`Call::Accept`].
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use crate::base::reply::{Exchange, Reply};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Channel {
     bound: usize,
-    /// How many there are who could send.
+    /// Number of senders.
     senders: u32,
     has_receiver: bool,
     sent: u32,
@@ -47,11 +47,11 @@ pub enum Call {
     },
     /// Receive if that can be done at once.
     TryReceive,
-    /// There is one more who could send.
+    /// One sender more.
     Clone,
-    /// There is one fewer who could send.
+    /// One sender less.
     HangUp,
-    /// There is nobody who could receive any more.
+    /// The receiver is gone.
     Leave,
 }
 
@@ -100,7 +100,7 @@ impl Request for Call {
 }
 
 impl Channel {
-    /// A channel with one sender and room for so many messages.
+    /// A channel with one sender and a buffer for `bound` messages.
     pub fn new(bound: usize) -> Self {
         Channel {
             bound,

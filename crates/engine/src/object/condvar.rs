@@ -1,8 +1,8 @@
-//! A condition variable: threads wait until somebody notifies them.
+//! A condition variable: threads wait until they are notified.
 //!
 //! A wait is two calls, with the unlocking of the mutex between them: [`Call::Wait`] makes the
 //! thread a waiter and [`Call::Wake`] ends the wait. Becoming a waiter before unlocking is the same
-//! as doing both at once, because nobody can tell the difference: a notification in between reaches
+//! as doing both at once, because no thread can tell the difference: a notification in between reaches
 //! the waiter, as it would directly after both.
 //!
 //! A spurious wake-up is an outcome of `Wait`, not of `Wake`: the thread becomes no waiter at all
@@ -16,9 +16,8 @@ use crate::base::ids::ThreadId;
 use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 
-/// The condition variable's state: who waits, in the order they came. Those who were notified stay
-/// until they wait again, unless their time may run out: whether they have woken up by then is
-/// nobody's concern.
+/// The condition variable's state: the waiting threads, in the order of their waits. A notified thread
+/// stays until it waits again, unless its time may run out: whether it has woken up makes no difference.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Condvar {
     waiters: Vec<Waiter>,

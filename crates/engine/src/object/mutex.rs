@@ -16,9 +16,9 @@ pub struct Mutex {
 /// What threads can ask of a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Take it, waiting while somebody holds it.
+    /// Take it, waiting while a thread holds it.
     Lock,
-    /// Take it if nobody holds it.
+    /// Take it if no thread holds it.
     TryLock,
     /// Give it back.
     Unlock {

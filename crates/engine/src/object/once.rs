@@ -1,7 +1,7 @@
 //! Something to be done once: one thread does it, the others wait until it is done.
 //!
-//! A thread that panics while it does it leaves it poisoned. Whoever comes next may insist on doing
-//! it all the same, or only learns of the poison.
+//! A thread that panics while it does it leaves it poisoned. The next thread either insists on doing it
+//! all the same, or only learns of the poison.
 
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
@@ -12,7 +12,7 @@ use crate::base::reply::{Grant, Reply};
 /// How far it has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Once {
-    /// Nobody has begun.
+    /// No thread has begun.
     #[default]
     New,
     /// This thread does it.
@@ -26,8 +26,8 @@ pub enum Once {
 /// What threads can ask of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Do it unless it is done, waiting while somebody does it. Taken: it is the caller's to do, or,
-    /// if it is poisoned and the caller does not insist, nobody's. Refused: it is done already.
+    /// Do it unless it is done, waiting while another thread does it. Taken: the caller does it, unless it
+    /// is poisoned and the caller does not insist. Refused: it is done already.
     Begin {
         /// Whether to do it even if it is poisoned.
         insist: bool,

@@ -91,7 +91,7 @@ impl Machine for Parker {
         }
     }
 
-    /// Whoever takes the token has seen what all those had seen who left one before.
+    /// Every unpark before it synchronizes with the park that takes the token.
     fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
         match call {
             Call::Unpark => Synchronization::release(0),

@@ -21,13 +21,13 @@ pub struct RwLock {
 /// What threads can ask of a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Take it for reading, waiting while somebody writes.
+    /// Take it for reading, waiting while a thread writes.
     Read,
-    /// Take it for reading if nobody writes.
+    /// Take it for reading if no thread writes.
     TryRead,
-    /// Take it for writing, waiting while somebody reads or writes.
+    /// Take it for writing, waiting while a thread reads or writes.
     Write,
-    /// Take it for writing if nobody reads or writes.
+    /// Take it for writing if no thread reads or writes.
     TryWrite,
     /// Stop reading.
     ReadUnlock,
@@ -36,7 +36,7 @@ pub enum Call {
         /// Whether the writer began to panic while it had the lock.
         poison: bool,
     },
-    /// Stop writing and read, with nobody else writing in between.
+    /// Stop writing and read, with no other writer in between.
     Downgrade,
     /// Ask whether some writer panicked.
     IsPoisoned,

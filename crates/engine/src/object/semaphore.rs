@@ -46,7 +46,7 @@ impl Request for Call {
 }
 
 impl Semaphore {
-    /// A counting semaphore with so many permits.
+    /// A counting semaphore with this number of permits.
     pub fn counting(permits: u32) -> Self {
         Semaphore {
             permits,

@@ -1,4 +1,4 @@
-//! Cells: memory that is only watched. An access is no event and nobody waits for it.
+//! Cells: memory that is only watched. An access is no event, and no thread waits for it.
 
 use super::strategy::Dispatch;
 use super::{State, Step, World};
@@ -11,12 +11,12 @@ use crate::model::event::Event;
 use crate::model::fault::{MemoryError, Moment};
 use crate::model::operation::Operation;
 
-/// What a thread did before anybody told of it.
+/// A point in the past of a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Past {
-    /// Who did it.
+    /// The thread.
     pub thread: ThreadId,
-    /// How many events it had had by then.
+    /// Number of its events before that point.
     pub index: u32,
     /// Where.
     pub site: SiteId,
@@ -103,14 +103,14 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// How many events a thread has had.
+    /// Number of events of a thread.
     #[inline]
     pub fn events_of(&self, thread: ThreadId) -> u32 {
         self.state.threads[thread.index()].events
     }
 
-    /// Whether what another thread did, when it had had so many events, comes before what this one does
-    /// now.
+    /// True when the accesses of another thread after `index` of its events happen before the next access
+    /// of this one.
     pub fn has_seen(&mut self, thread: ThreadId, other: ThreadId, index: u32) -> bool {
         self.keep_order();
         let seen = self.state.hb(thread).get(other.index());
@@ -164,8 +164,8 @@ impl<D: Dispatch> World<D> {
         self.state.races.adopt(written, read)
     }
 
-    /// How many events the execution had when a thread had had so many: nobody else runs between an
-    /// event of a thread and what it does next.
+    /// Number of events of the execution at that point of a thread: no other thread runs between an event
+    /// of a thread and its next accesses.
     fn after(&self, past: Past) -> usize {
         let last = (past.index as usize).checked_sub(1);
         let last = last.and_then(|last| self.positions.of(past.thread).get(last));
@@ -290,7 +290,7 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// The cell, which nobody has used, is in memory that a thread asked for at that time.
+    /// The cell, which no thread has used, is in memory that a thread allocated at that moment.
     pub fn make_cell(&mut self, cell: CellId, by: Moment) {
         let Moment { thread, after } = by;
         let execution = &self.state.execution;
@@ -356,7 +356,7 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// Nobody has kept the order of this execution, because there were no cells.
+    /// Computes happens-before of the execution so far, which was not kept while there were no cells.
     #[cold]
     fn catch_up(&mut self) {
         self.state.order.catch_up(&self.state.execution);

@@ -399,7 +399,7 @@ impl<D: Dispatch> World<D> {
         self.advance()
     }
 
-    /// Whether a random walk need not choose whether the running thread goes on: because nobody else
+    /// Whether a random walk need not choose whether the running thread goes on: because no other thread
     /// notices the operation, or because the thread has only just begun, and choosing it meant
     /// choosing its first operation. No class is lost that way, and choices are spent on what
     /// matters.

@@ -114,7 +114,7 @@ impl State {
         self.wake(port);
     }
 
-    /// Whoever waits at the port may be able to go on now, or not any more.
+    /// Enables or disables the threads that wait at the port.
     fn wake(&mut self, port: ObjectId) {
         let waiting = std::mem::take(&mut self.calls[port.index()].waiting);
         for &thread in &waiting {

@@ -47,7 +47,7 @@ impl Spinner {
 }
 
 /// How far a wait has come that may time out. Becoming a waiter, unlocking, waking up and locking
-/// again changes nothing if nobody else comes in between.
+/// again changes nothing if no other thread comes in between.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TimedWait {
     Outside,
@@ -151,8 +151,8 @@ impl State {
         }
     }
 
-    /// The thread has performed its pending operation. Not inlined, so that it costs nothing where
-    /// nobody watches.
+    /// The thread has performed its pending operation. Not inlined, so that it costs nothing while
+    /// no thread is watched.
     #[cold]
     #[inline(never)]
     pub(super) fn note(&mut self, thread: ThreadId, outcome: Outcome) {
@@ -193,7 +193,7 @@ impl State {
         }
     }
 
-    /// Whether nobody came in between when the thread waited in this round. As it has had the lock,
+    /// True when no thread came in between when the thread waited in this round. As it has had the lock,
     /// what the lock protects may have changed, which is looked at only when it begins to wait.
     fn is_undisturbed(&self, round: &[Event], operation: &Operation) -> bool {
         let waits: Vec<_> = round.iter().filter(|one| is_of_timed_wait(one)).collect();
@@ -236,7 +236,7 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// Whether the execution is so long that somebody may be waiting in a loop.
+    /// True when the execution is so long that a thread may be waiting in a loop.
     #[inline]
     pub fn is_long(&self) -> bool {
         self.state.execution.events.len() >= LONG

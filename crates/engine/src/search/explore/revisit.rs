@@ -93,11 +93,11 @@ pub(crate) fn all_maximal(graph: &Graph, receive: EventId, send: EventId, prefix
 pub(crate) fn is_never_deleted(graph: &Graph, event: EventId) -> bool {
     // Stand for no send, with an empty causal prefix.
     let nothing = vec![0; graph.threads.len()];
-    let nobody = EventId {
+    let no_send = EventId {
         thread: ThreadId::new(graph.threads.len()),
         index: 0,
     };
-    !is_maximal(graph, event, nobody, &nothing)
+    !is_maximal(graph, event, no_send, &nothing)
 }
 
 /// True when no revisit will delete the event or change its source. Either would require the event
@@ -117,11 +117,11 @@ pub(crate) fn is_final(graph: &Graph, event: EventId) -> bool {
         Some(source) => graph.causal(source).to_vec(),
         None => vec![0; graph.threads.len()],
     };
-    let nobody = EventId {
+    let no_send = EventId {
         thread: ThreadId::new(graph.threads.len()),
         index: 0,
     };
-    !is_maximal(graph, event, nobody, &prefix)
+    !is_maximal(graph, event, no_send, &prefix)
 }
 
 /// True when the event is the search's first choice, given the kept events: those inserted no later

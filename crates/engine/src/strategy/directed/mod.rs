@@ -41,6 +41,9 @@ pub struct Directed {
     /// Number of choices found wrong in the current run.
     wrong: usize,
     found: bool,
+    /// True when a run was cut off at the maximum number of events before it contradicted the
+    /// alternative.
+    is_cut: bool,
     evidence: Evidence,
     model: Model,
 }
@@ -65,6 +68,7 @@ impl Directed {
             last: ThreadId::MAIN,
             wrong: 0,
             found: false,
+            is_cut: false,
             model,
         }
     }
@@ -84,10 +88,10 @@ impl Directed {
         &self.alternative
     }
 
-    /// Returns why no execution fits; `None` unless all were examined.
+    /// Returns why no execution fits; `None` unless all were examined to their ends.
     pub fn why(&self) -> Option<Why> {
         match &self.phase {
-            Phase::Searching(search) if !self.found && search.exhausted() => {
+            Phase::Searching(search) if !self.found && !self.is_cut && search.exhausted() => {
                 Some(self.evidence.why(self.model))
             }
             _ => None,
@@ -186,6 +190,7 @@ impl Strategy for Directed {
         let counts = !matches!(ending, Ending::Discarded | Ending::Diverged(_));
         self.found = counts && self.follower.fits();
         self.attempts += u64::from(!self.found);
+        self.is_cut |= *ending == Ending::TooManyEvents && self.follower.wrong().next().is_none();
         self.evidence.add(execution, &self.follower);
         match &mut self.phase {
             Phase::Searching(search) => search.end(execution, ending),

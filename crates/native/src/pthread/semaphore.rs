@@ -24,14 +24,14 @@ fn permits(semaphore: Semaphore) -> *mut u32 {
     semaphore.cast()
 }
 
-fn call(semaphore: Semaphore, call: Call, code: usize) -> Grant {
+fn call(semaphore: Semaphore, call: Call, code: usize) -> Reply {
     call_by(semaphore, call, |initial, wanted| {
         objects::call(semaphore as usize, KIND, initial, wanted, code)
     })
 }
 
 /// The same for a thread that will wait if it is refused.
-fn ask(semaphore: Semaphore, code: usize) -> Grant {
+fn ask(semaphore: Semaphore, code: usize) -> Reply {
     call_by(semaphore, Call::TryAcquire, |initial, wanted| {
         objects::call_without_a_look(semaphore as usize, KIND, initial, wanted, code)
     })
@@ -41,21 +41,21 @@ fn call_by(
     semaphore: Semaphore,
     call: Call,
     perform: impl FnOnce(&dyn Fn() -> Object, object::Call) -> Reply,
-) -> Grant {
+) -> Reply {
     let permits = permits(semaphore);
     // SAFETY: the program has a semaphore there.
     let initial = || unsafe { Object::Semaphore(object::semaphore::Semaphore::counting(*permits)) };
     let wanted = object::Call::Semaphore(call);
-    let grant = perform(&initial, wanted).to_grant();
+    let reply = perform(&initial, wanted);
     // SAFETY: as above.
     unsafe {
         match call {
             Call::Release => *permits += 1,
-            _ if grant != Grant::Refused => *permits = (*permits).saturating_sub(1),
+            _ if reply.to_grant() != Grant::Refused => *permits = (*permits).saturating_sub(1),
             _ => {}
         }
     }
-    grant
+    reply
 }
 
 watched! {
@@ -70,10 +70,12 @@ departing! {
 
 /// Takes a permit if there is one; sets `errno` to the given error otherwise.
 fn take(semaphore: Semaphore, code: usize, error: impl FnOnce() -> c_int) -> c_int {
-    let error = host(|| match call(semaphore, Call::TryAcquire, code) {
-        Grant::Refused => error(),
-        Grant::Taken { .. } => 0,
-    });
+    let error = host(
+        || match call(semaphore, Call::TryAcquire, code).to_grant() {
+            Grant::Refused => error(),
+            Grant::Taken { .. } => 0,
+        },
+    );
     if error == 0 {
         return 0;
     }
@@ -105,7 +107,7 @@ fn wait_for(semaphore: Semaphore, code: usize) -> bool {
     if !interrupts::cancellation_point(code) {
         return false;
     }
-    let is_taken = || ask(semaphore, code) != Grant::Refused;
+    let is_taken = || ask(semaphore, code).to_grant() != Grant::Refused;
     let place = place(semaphore);
     loop {
         if is_taken() {

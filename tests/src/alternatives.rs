@@ -84,9 +84,9 @@ impl<'a> Pasts<'a> {
             _ => event.source.map(|id| self.name(id)).into_iter().collect(),
         };
         let outcome = match event.operation {
-            Operation::Update { .. } => event.outcome & 1,
+            Operation::Update { .. } => u32::from(event.fails_spuriously()),
             Operation::Choose { .. } | Operation::Chance { .. } | Operation::Call { .. } => {
-                event.outcome
+                event.outcome.number()
             }
             Operation::Leads { .. } => u32::from(event.reply.to_answer()),
             _ => 0,
@@ -133,7 +133,10 @@ impl<'a> Pasts<'a> {
     fn sight(&mut self, event: &Event, seen: Candidate) -> Sight {
         match event.operation {
             Operation::Receive { wait: true, .. } if seen.source.is_none() => (0, CLOSED),
-            _ => (seen.source.map_or(0, |id| self.name(id)), seen.outcome),
+            _ => (
+                seen.source.map_or(0, |id| self.name(id)),
+                seen.outcome.number(),
+            ),
         }
     }
 }
@@ -145,7 +148,7 @@ fn shown(event: &Event) -> String {
         "{}: {:?} sees {source}, {}",
         name(event.id),
         event.operation,
-        event.outcome
+        event.outcome.number()
     )
 }
 
@@ -207,6 +210,10 @@ pub fn compared(
         let mut pasts = Pasts::of(execution);
         for receive in alternatives::of(execution, model) {
             let event = &execution.events[receive.position];
+            assert!(
+                receive.undecided.is_empty(),
+                "decided without a limit of work"
+            );
             let offered: BTreeSet<Sight> = (receive.alternatives.iter())
                 .map(|&one| pasts.sight(event, one))
                 .collect();

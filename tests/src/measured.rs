@@ -194,8 +194,7 @@ fn access(event: &Event) -> Option<(LocationId, bool, bool)> {
         Operation::Update {
             location, update, ..
         } => {
-            let outcome = u32::from(event.fails_spuriously());
-            let written = update.apply(event.reply.to_value(), outcome);
+            let written = update.apply(event.reply.to_value(), event.fails_spuriously());
             Some((location, true, written.is_some()))
         }
         _ => None,

@@ -190,7 +190,7 @@ impl Run<'_> {
                 Statement::Store(location) => Operation::Store {
                     location: self.locations[location],
                     ordering: SeqCst,
-                    value: me.last + 1,
+                    value: Some(me.last + 1),
                 },
                 Statement::Send(port) => Operation::Send {
                     port: self.ports[port],

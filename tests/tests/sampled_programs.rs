@@ -257,7 +257,7 @@ fn schedules(strategy: Strategy, seed: u64) -> Vec<Steps> {
     let mut schedules = Vec::new();
     let mut see = |execution: &Execution| {
         let events = execution.events.iter();
-        let steps = events.map(|event| (event.id.thread.index(), event.outcome));
+        let steps = events.map(|event| (event.id.thread.index(), event.outcome.number()));
         schedules.push(steps.collect());
     };
     let checker = checker(strategy, 100).seed(seed);

@@ -25,7 +25,8 @@ pub use analysis::classes::Unseen;
 pub use analysis::outlook::{Growth, Outlook, Trend};
 pub use analysis::{check, coverage, minimise};
 pub use base::ids::{CellId, EventId, LocationId, ObjectId, PortListId, SiteId, ThreadId};
-pub use base::reply::{Grant, Received, Reply};
+pub use base::outcome::{Outcome, Resolution};
+pub use base::reply::{Exchange, Grant, Received, Reply};
 pub use explore::{Exploration, Limits, Tally};
 pub use model::choice::Choice;
 pub use model::ending::{Divergence, Ending, Record};
@@ -38,4 +39,4 @@ pub use model::schedule::{self, CheckName, Schedule, ScheduleError, ThreadPath, 
 pub use search::frontier;
 pub use strategy::World;
 pub use world::strategy::Strategy;
-pub use world::{Past, Policy, State, Step, UNSETTLED};
+pub use world::{Past, Policy, State, Step};

@@ -72,7 +72,7 @@ fn runs(
                     let store = Operation::Store {
                         location,
                         ordering: SeqCst,
-                        value: 1,
+                        value: Some(1),
                     };
                     world.request(thread, store, site)
                 }

@@ -16,7 +16,8 @@ use raddle_tests::programs::{racy_counter, run_threads};
 type Steps = Vec<(String, u32)>;
 
 fn steps(execution: &Execution) -> Steps {
-    let step = |event: &Event| (execution.path(event.id.thread).to_string(), event.outcome);
+    let path = |event: &Event| execution.path(event.id.thread).to_string();
+    let step = |event: &Event| (path(event), event.outcome.number());
     execution.events.iter().map(step).collect()
 }
 

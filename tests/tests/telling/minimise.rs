@@ -287,7 +287,7 @@ fn what_nobody_asked_for_is_left_out_if_it_is_not_to_blame() {
             .schedule
             .steps
             .iter()
-            .map(|step| step.outcome)
+            .map(|step| step.outcome.number())
             .collect();
         // The second choice must not be the first alternative; which one it is, nobody minds.
         let other = outcomes.iter().filter(|&&outcome| outcome > 0).count();

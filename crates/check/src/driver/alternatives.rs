@@ -34,6 +34,9 @@ pub struct AlternativeTerms {
     pub receive: Point,
     /// The possible sources, each of which some execution has.
     pub terms: Vec<AlternativeChoice>,
+    /// What it may see or not: no execution so far has it, and the analysis gave up. Empty if the
+    /// report is [`exhausted`](Report::exhausted).
+    pub undecided: Vec<AlternativeChoice>,
 }
 
 impl AlternativeList {
@@ -94,7 +97,7 @@ impl Checker {
         self.keep_going = true;
         self.workers = NonZeroUsize::MIN;
         let model = self.memory.model();
-        let mut found: Vec<(Point, BTreeSet<AlternativeChoice>)> = Vec::new();
+        let mut found: Vec<AlternativeSets> = Vec::new();
         let mut executions = 0;
         let report = self.run_observed(
             &body,
@@ -105,21 +108,23 @@ impl Checker {
                     false => alternatives::as_seen(execution),
                 };
                 for receive in all {
-                    for alternative in receive.alternatives {
-                        let term = alternatives::choice(execution, receive.position, alternative);
-                        let Some(term) = term else { continue };
-                        let known = found.iter_mut().find(|(point, _)| *point == term.receive);
-                        match known {
-                            Some((_, terms)) => _ = terms.insert(term),
-                            None => found.push((term.receive.clone(), BTreeSet::from([term]))),
-                        }
-                    }
+                    let term = |one| alternatives::choice(execution, receive.position, one);
+                    let terms = receive.alternatives.into_iter().filter_map(term);
+                    terms.for_each(|term| _ = of_point(&mut found, &term).terms.insert(term));
+                    let terms = receive.undecided.into_iter().filter_map(term);
+                    terms.for_each(|term| _ = of_point(&mut found, &term).undecided.insert(term));
                 }
             }),
         );
-        let receives = found.into_iter().map(|(receive, terms)| AlternativeTerms {
-            receive,
-            terms: terms.into_iter().collect(),
+        // If every class was run, a source that no execution has is impossible.
+        let is_open = !report.exhausted;
+        let receives = found.into_iter().map(|sets| AlternativeTerms {
+            undecided: (sets.undecided.difference(&sets.terms))
+                .filter(|_| is_open)
+                .cloned()
+                .collect(),
+            receive: sets.receive,
+            terms: sets.terms.into_iter().collect(),
         });
         AlternativeList {
             receives: receives.collect(),
@@ -133,6 +138,30 @@ impl Checker {
     pub fn futures(self, body: impl Fn() + Send + Sync) -> AlternativeList {
         self.alternatives(body)
     }
+}
+
+/// Terms of one receive.
+struct AlternativeSets {
+    receive: Point,
+    terms: BTreeSet<AlternativeChoice>,
+    undecided: BTreeSet<AlternativeChoice>,
+}
+
+/// Returns the sets of a term's receive.
+fn of_point<'a>(
+    found: &'a mut Vec<AlternativeSets>,
+    term: &AlternativeChoice,
+) -> &'a mut AlternativeSets {
+    let known = found.iter().position(|sets| sets.receive == term.receive);
+    let at = known.unwrap_or_else(|| {
+        found.push(AlternativeSets {
+            receive: term.receive.clone(),
+            terms: BTreeSet::new(),
+            undecided: BTreeSet::new(),
+        });
+        found.len() - 1
+    });
+    &mut found[at]
 }
 
 /// Adds a failure to a directed check that found no execution which follows the alternative.

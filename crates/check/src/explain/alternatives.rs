@@ -4,7 +4,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use raddle_engine::alternatives::{self, Alternative, Candidate};
+use raddle_engine::alternatives::{self, Alternative, Budget, Candidate};
 use raddle_engine::strategy::{Dispatcher, Replay};
 use raddle_engine::{Execution, Exploration, Operation, Schedule};
 use raddle_report::{Failure, FailureKind, Receive, Source, Trace};
@@ -19,6 +19,8 @@ use crate::settings::checker::Checker;
 const MAX_EVENTS: usize = 2_000;
 /// Maximum work for one failure, in steps of about a nanosecond.
 const WORK: u64 = 100_000_000;
+/// Appended to a source that may be impossible.
+const UNDECIDED: &str = " (undecided: the analysis gave up, a run tells)";
 
 /// Adds the alternatives of each step to the failure. Its schedule is replayed, because
 /// alternatives are computed from an execution.
@@ -89,10 +91,16 @@ fn receives(
         is_same.then_some(step)
     };
     let check = failure.schedule.check.as_ref();
+    let budget = Budget {
+        work: WORK,
+        ..Budget::default()
+    };
     let mut receives = Vec::new();
-    for receive in alternatives::of_some(execution, checker.memory.model(), WORK) {
+    for receive in alternatives::of_some(execution, checker.memory.model(), budget) {
         let position = receive.position;
-        let Some(step) = step_of(position).filter(|_| receive.alternatives.len() > 1) else {
+        let (alternatives, undecided) = (&receive.alternatives, &receive.undecided);
+        let has_others = alternatives.len() + undecided.len() > 1;
+        let Some(step) = step_of(position).filter(|_| has_others) else {
             continue;
         };
         let seen = alternatives::seen(&execution.events[position]);
@@ -115,7 +123,15 @@ fn receives(
         };
         receives.push(Receive {
             step,
-            sources: receive.alternatives.iter().map(source).collect(),
+            sources: alternatives
+                .iter()
+                .map(source)
+                .chain(undecided.iter().map(|candidate| {
+                    let mut source = source(candidate);
+                    source.what += UNDECIDED;
+                    source
+                }))
+                .collect(),
         });
     }
     receives
@@ -129,17 +145,19 @@ fn words(operation: &Operation, candidate: Candidate, source: Option<(usize, &Tr
             let step = &trace.steps[step];
             format!("{} by {}", step.what, trace.threads[step.thread].title())
         }
-        (None, Operation::Choose { .. }) => return format!("alternative {outcome}"),
-        (None, Operation::Chance { .. }) if outcome == 0 => return "nothing unexpected".to_owned(),
+        (None, Operation::Choose { .. }) => return format!("alternative {}", outcome.number()),
+        (None, Operation::Chance { .. }) if !outcome.is_yes() => {
+            return "nothing unexpected".to_owned();
+        }
         (None, Operation::Chance { .. }) => return "a spurious wake-up".to_owned(),
         (None, Operation::Receive { .. }) => "no message".to_owned(),
         (None, Operation::Call { .. }) => "no earlier call".to_owned(),
         (None, Operation::IsFinished { .. }) => "that it has not ended".to_owned(),
         (None, _) => "the initial value".to_owned(),
     };
-    match (outcome, operation) {
-        (0, _) => what,
-        (_, Operation::Update { .. }) => format!("{what}, and fails spuriously"),
-        _ => format!("{what}, with outcome {outcome}"),
+    match operation {
+        _ if outcome.is_first() => what,
+        Operation::Update { .. } => format!("{what}, and fails spuriously"),
+        _ => format!("{what}, with outcome {}", outcome.number()),
     }
 }

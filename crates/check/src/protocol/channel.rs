@@ -9,7 +9,8 @@
 
 use std::sync::atomic::Ordering;
 
-use raddle_engine::object::channel::{Answer, Call};
+use raddle_engine::Exchange;
+use raddle_engine::object::channel::Call;
 use raddle_engine::{LocationId, ObjectId, Operation, Ports, Received, Reply, World};
 
 use super::Perform;
@@ -45,7 +46,7 @@ pub fn leave(location: LocationId) -> Operation {
     Operation::Store {
         location,
         ordering: Ordering::SeqCst,
-        value: 1,
+        value: Some(1),
     }
 }
 
@@ -138,11 +139,11 @@ pub fn polled(reply: Reply) -> Polled {
 
 /// The result of a call that receives from a bounded channel.
 #[inline]
-pub fn answered(answer: Answer) -> Polled {
+pub fn answered(answer: Exchange) -> Polled {
     match answer {
-        Answer::Message(number) => Polled::Message(number),
-        Answer::NotReady | Answer::Offered(_) => Polled::Empty,
-        Answer::Disconnected => Polled::Disconnected,
+        Exchange::Message(number) => Polled::Message(number),
+        Exchange::Unmatched | Exchange::Offered(_) => Polled::Empty,
+        Exchange::Disconnected => Polled::Disconnected,
     }
 }
 
@@ -159,16 +160,16 @@ pub fn receive_bounded(bound: usize, timeout: bool) -> Call {
 /// The second call of a receive from a bounded channel, if there is one: without a buffer, the
 /// receiver waits for a sender.
 #[inline]
-pub fn accept(first: Answer, bound: usize, timeout: bool) -> Option<Call> {
-    (first == Answer::NotReady && bound == 0).then_some(Call::Accept { timeout })
+pub fn accept(first: Exchange, bound: usize, timeout: bool) -> Option<Call> {
+    (first == Exchange::Unmatched && bound == 0).then_some(Call::Accept { timeout })
 }
 
 /// The second call of a send to a bounded channel, if there is one: without a buffer, the sender
 /// waits for the receiver.
 #[inline]
-pub fn deliver(first: Answer) -> Option<Call> {
+pub fn deliver(first: Exchange) -> Option<Call> {
     match first {
-        Answer::Offered(number) => Some(Call::Delivered(number)),
+        Exchange::Offered(number) => Some(Call::Delivered(number)),
         _ => None,
     }
 }

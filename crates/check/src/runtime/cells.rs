@@ -4,7 +4,7 @@
 use std::panic::Location;
 
 use raddle_engine::check::memory_error::{Fate, MemoryError, Moment};
-use raddle_engine::{CellId, Reply, Step, World};
+use raddle_engine::{CellId, Step, World};
 
 use super::{Context, Made, current, statics};
 use crate::runtime::alloc;
@@ -129,10 +129,7 @@ impl Context {
         });
         match used {
             Ok(used) => Some(used),
-            Err(fault) => {
-                self.stop_with(fault, place);
-                None
-            }
+            Err(fault) => self.stop_with(fault, place),
         }
     }
 
@@ -206,17 +203,15 @@ impl Context {
 
     /// Stops the execution at an operation on a value that does not exist.
     #[cold]
-    pub(super) fn stop_at_fault(&self, place: &'static Location<'static>) -> Reply {
+    pub(super) fn stop_at_fault(&self, place: &'static Location<'static>) -> ! {
         self.is_faulty.set(false);
-        if let Some(fault) = self.fault.take() {
-            self.stop_with(fault, place);
-        }
-        Reply::DONE
+        let fault = self.fault.take().expect("it was noticed");
+        self.stop_with(fault, place)
     }
 
     /// Stops the execution with this fault; the calling thread does not continue.
     #[cold]
-    fn stop_with(&self, fault: Fault, place: &'static Location<'static>) {
+    fn stop_with(&self, fault: Fault, place: &'static Location<'static>) -> ! {
         if !self.stopped.get() {
             let (thread, site) = (self.thread(), self.site(place));
             self.with_world(|world| {

@@ -284,7 +284,7 @@ impl Context {
         let operation = operation(world);
         if self.is_faulty.get() {
             drop(exploration);
-            return self.stop_at_fault(place);
+            self.stop_at_fault(place);
         }
         let step = request(world, thread, operation, site);
         if step == Step::Run(thread) {

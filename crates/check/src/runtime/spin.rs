@@ -249,6 +249,9 @@ pub(super) struct Watch {
     deepest: Cell<usize>,
     /// Data that belongs to the local state of the thread that is about to read.
     beside: Cell<Option<Bytes>>,
+    /// Reply of the operation that was performed apart last. It is not on the caller's stack, where it
+    /// would be part of the thread's state.
+    reply: Cell<Reply>,
 }
 
 impl Watch {
@@ -361,7 +364,8 @@ impl Context {
         let job = (&raw mut job).cast();
         // SAFETY: the job has the type that `run` expects, and nothing else uses it before the call
         // returns.
-        Reply::value(unsafe { apart(run::<F>, job) })
+        unsafe { apart(run::<F>, job) };
+        self.watch.reply.get()
     }
 
     /// Runs code of raddle's own whose remains on the stack would differ from run to run.
@@ -524,17 +528,22 @@ unsafe extern "C-unwind" fn run<F: FnOnce(&mut World) -> Operation>(
     let beside = context.watch.beside.take();
     // SAFETY: a job is run once.
     let operation = unsafe { ManuallyDrop::take(&mut job.operation) };
-    if context.stopped.get() {
-        return context.perform_after_stop(place, operation).to_value();
-    }
-    let state = job.looks.then_some((top, beside));
-    let request = |world: &mut World, thread, operation, site| {
-        context.request_apart(world, thread, operation, site, state)
+    let reply = match context.stopped.get() {
+        true => context.perform_after_stop(place, operation),
+        false => {
+            let state = job.looks.then_some((top, beside));
+            let request = |world: &mut World, thread, operation, site| {
+                context.request_apart(world, thread, operation, site, state)
+            };
+            context.perform_by(place, operation, request)
+        }
     };
-    context.perform_by(place, operation, request).to_value()
+    context.watch.reply.set(reply);
+    0
 }
 
-/// The function that [`apart`] runs, with its argument and the top of the caller's stack.
+/// The function that [`apart`] runs, with its argument and the top of the caller's stack. The result is
+/// 0: no register differs from run to run afterwards.
 pub(super) type Work = unsafe extern "C-unwind" fn(*mut (), *const u8) -> u64;
 
 /// Runs `work` at some distance below the caller on the stack, so that the area of the caller's

@@ -1,6 +1,7 @@
-//! Identifiers, replies and small tools that every layer uses.
+//! Identifiers, outcomes, replies and small tools that every layer uses.
 
 pub(crate) mod ids;
+pub(crate) mod outcome;
 pub(crate) mod reply;
 pub(crate) mod rng;
 pub(crate) mod subsets;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::ids::{EventId, LocationId, ObjectId, PortListId, SiteId, ThreadId};
+use super::outcome::Resolution;
 
 /// Version of the text form that is written, and the only one that is read.
 pub const VERSION: u32 = 1;
@@ -144,6 +145,16 @@ names! {
     ObjectId in objects,
     PortListId in port_lists,
     SiteId in sites,
+}
+
+impl Words for Resolution {
+    fn write(&self, out: &mut String) {
+        self.number().write(out);
+    }
+
+    fn read(words: &mut Reader<'_>) -> Result<Self, Problem> {
+        words.read().map(Resolution::nth)
+    }
 }
 
 impl Words for EventId {

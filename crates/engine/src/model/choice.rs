@@ -4,6 +4,7 @@ use super::execution::Execution;
 use super::operation::Operation;
 use super::schedule::ThreadPath;
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 
 /// What happens next: a thread, and how its pending operation turns out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,13 +13,16 @@ pub struct Choice {
     pub thread: ThreadId,
     /// Which outcome its operation has; see [`State::outcomes`](crate::State::outcomes) and
     /// [`State::allows`](crate::State::allows).
-    pub outcome: u32,
+    pub outcome: Outcome,
 }
 
 impl Choice {
     /// This thread goes on with the first outcome.
     pub fn run(thread: ThreadId) -> Self {
-        Choice { thread, outcome: 0 }
+        Choice {
+            thread,
+            outcome: Outcome::FIRST,
+        }
     }
 }
 
@@ -28,7 +32,7 @@ pub struct Planned {
     /// Who goes on.
     pub thread: ThreadPath,
     /// With which outcome.
-    pub outcome: u32,
+    pub outcome: Outcome,
 }
 
 impl Planned {
@@ -53,8 +57,8 @@ impl Planned {
                 Operation::Load { .. }
                 | Operation::Store { .. }
                 | Operation::IsFinished { .. }
-                | Operation::HangUp { .. } => step.outcome = 0,
-                Operation::Update { .. } => step.outcome &= 1,
+                | Operation::HangUp { .. } => step.outcome = Outcome::FIRST,
+                Operation::Update { .. } => step.outcome = step.outcome.at_last(),
                 _ => {}
             }
         }

@@ -10,8 +10,8 @@ pub enum Ending {
     Complete,
     /// Some threads have not ended and none of them can go on.
     Deadlock,
-    /// Some threads have not ended, none of them can go on, and some look again and again at what
-    /// nobody changes.
+    /// Some threads have not ended, none of them can go on, and some repeat reads of values that no
+    /// thread changes.
     Livelock,
     /// The execution does not count: the program said so (`assume`), or a thread looked again before
     /// there was anything new to see.

@@ -3,11 +3,11 @@
 /// An estimate of the number of classes of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Estimate {
-    /// About so many.
+    /// Estimated number of classes.
     pub classes: u64,
-    /// With a confidence of 95 %, so many at least,
+    /// Lower end of the 95 % confidence interval.
     pub low: u64,
-    /// and so many at most.
+    /// Upper end of the 95 % confidence interval.
     pub high: u64,
     /// How many executions it takes to run them all, with those that count for nothing.
     pub runs: u64,

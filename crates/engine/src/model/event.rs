@@ -2,6 +2,7 @@
 
 use super::operation::Operation;
 use crate::base::ids::{EventId, ObjectId, SiteId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::object::effect::Effect;
 
@@ -16,7 +17,7 @@ pub struct Event {
     /// the completed call before a call, the end a join saw. `None` stands for the initial state.
     pub source: Option<EventId>,
     /// Which of several possible outcomes it had; for an access of a location see [`Event::back`].
-    pub outcome: u32,
+    pub outcome: Outcome,
     /// What the thread was told.
     pub reply: Reply,
     /// Where in the user's source.
@@ -35,7 +36,7 @@ impl Event {
 
     /// For an atomic update, whether it failed for no reason.
     pub fn fails_spuriously(&self) -> bool {
-        matches!(self.operation, Operation::Update { .. }) && self.outcome & 1 == 1
+        matches!(self.operation, Operation::Update { .. }) && self.outcome.fails_spuriously()
     }
 
     /// Whether it writes a location without reading it.
@@ -50,8 +51,8 @@ impl Event {
     pub fn writes(&self) -> bool {
         match self.operation {
             Operation::Update { update, .. } => {
-                let outcome = u32::from(self.fails_spuriously());
-                update.apply(self.reply.to_value(), outcome).is_some()
+                let fails = self.outcome.fails_spuriously();
+                update.apply(self.reply.to_value(), fails).is_some()
             }
             _ => self.is_store(),
         }
@@ -61,8 +62,8 @@ impl Event {
     /// value or its place.
     pub fn back(&self) -> u32 {
         match self.operation {
-            Operation::Update { .. } => self.outcome >> 1,
-            Operation::Load { .. } | Operation::Store { .. } => self.outcome,
+            Operation::Update { .. } => self.outcome.back_of_update(),
+            Operation::Load { .. } | Operation::Store { .. } => self.outcome.back(),
             _ => 0,
         }
     }

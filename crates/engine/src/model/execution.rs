@@ -13,6 +13,7 @@ use super::naming::Naming;
 use super::operation::{Operation, Ports};
 use super::schedule::ThreadPath;
 use crate::base::ids::{CellId, EventId, ObjectId, SiteId, ThreadId};
+use crate::base::outcome::{Outcome, Resolution};
 use crate::base::reply::Reply;
 use crate::object::Object;
 
@@ -92,8 +93,8 @@ pub struct ClassEntry {
     pub event: (ThreadPath, u32),
     /// The source's thread and position.
     pub source: Option<(ThreadPath, u32)>,
-    /// Which outcome it had.
-    pub outcome: u32,
+    /// The part of its outcome that the source does not determine.
+    pub outcome: Resolution,
 }
 
 impl Execution {
@@ -175,7 +176,7 @@ impl Execution {
             .map(|event| ClassEntry {
                 event: name(event.id),
                 source: event.source.map(name),
-                outcome: distinguishing(&event.operation, event.outcome, event.reply),
+                outcome: resolution(&event.operation, event.outcome, event.reply),
             })
             .collect();
         entries.sort();
@@ -257,19 +258,12 @@ pub(crate) fn decides(operation: &Operation) -> bool {
     }
 }
 
-/// The part of the outcome that tells classes apart. A receive is told by its source, and which of
-/// the messages that was depends on the order of the run; so it is with groups and with memory. Where
-/// an answer is not free, it is an outcome all the same.
+/// The resolution of a performed operation. The answer about a leader is part of the class even where it
+/// is not free.
 #[inline]
-pub(crate) fn distinguishing(operation: &Operation, outcome: u32, reply: Reply) -> u32 {
+pub(crate) fn resolution(operation: &Operation, outcome: Outcome, reply: Reply) -> Resolution {
     match operation {
-        Operation::Receive { .. }
-        | Operation::Meet { .. }
-        | Operation::Load { .. }
-        | Operation::Store { .. }
-        | Operation::IsFinished { .. } => 0,
-        Operation::Update { .. } => outcome & 1,
-        Operation::Leads { .. } => u32::from(reply.to_answer()),
-        _ => outcome,
+        Operation::Leads { .. } => Resolution::of_answer(reply.to_answer()),
+        _ => operation.resolution(outcome),
     }
 }

@@ -40,10 +40,10 @@ pub enum Manner {
     Uncontrolled,
 }
 
-/// Somebody used what is not there.
+/// A use of memory that was freed, dropped or never made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryError {
-    /// Who used it.
+    /// The thread that used it.
     pub thread: ThreadId,
     /// What it should have been.
     pub what: &'static str,

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::base::ids::{LocationId, ObjectId, PortListId, ThreadId};
+use crate::base::outcome::{Outcome, Resolution};
 use crate::object::Call;
 use crate::object::effect::Effect;
 
@@ -50,9 +51,9 @@ pub enum Operation {
         /// How many there are; at least one.
         alternatives: u32,
     },
-    /// Find out whether something happens that nobody asked for: outcome 1 is that it does.
+    /// Decide whether something spurious happens.
     Chance {
-        /// What it is.
+        /// The event that may happen.
         what: Chance,
     },
     /// Never go on: the program said that executions like this one do not count (`assume`).
@@ -70,8 +71,9 @@ pub enum Operation {
         location: LocationId,
         /// As written in the program.
         ordering: Ordering,
-        /// The new value.
-        value: u64,
+        /// The new value; `None` until the program, which writes it by itself when its turn has come,
+        /// has done so. Then [`World::settle_store`](crate::World::settle_store) sets it.
+        value: Option<u64>,
     },
     /// Read a location and, depending on what was read, write it in the same step.
     Update {
@@ -98,8 +100,7 @@ pub enum Operation {
     Receive {
         /// Where from.
         ports: Ports,
-        /// Whether to wait until there is one or, in an ordered port, until nobody is left who could
-        /// send one.
+        /// True to wait until there is a message or, in an ordered port, until no sender is left.
         wait: bool,
     },
     /// Wait until the last message that the thread left in a port has been taken.
@@ -107,11 +108,11 @@ pub enum Operation {
         /// The port.
         port: ObjectId,
     },
-    /// There is one fewer who could send to an ordered port.
+    /// One sender of an ordered port is gone.
     HangUp {
         /// The port.
         port: ObjectId,
-        /// Becomes 1, for those who do not want to wait for it.
+        /// Becomes 1, for receives that do not wait.
         location: LocationId,
     },
     /// Wait at a barrier until a whole group has come.
@@ -123,7 +124,7 @@ pub enum Operation {
     Leads {
         /// The barrier.
         barrier: ObjectId,
-        /// Who was in the group.
+        /// A member of the group.
         member: ThreadId,
         /// How often it had met others there before.
         round: u32,
@@ -229,6 +230,21 @@ impl Operation {
         self
     }
 
+    /// The part of an outcome that the source of the operation does not determine. The position of a
+    /// message, a group or a write depends on the order of the run.
+    #[inline]
+    pub fn resolution(&self, outcome: Outcome) -> Resolution {
+        match self {
+            Operation::Receive { .. }
+            | Operation::Meet { .. }
+            | Operation::Load { .. }
+            | Operation::Store { .. }
+            | Operation::IsFinished { .. } => Resolution::FIRST,
+            Operation::Update { .. } => outcome.resolution_of_update(),
+            _ => outcome.resolution(),
+        }
+    }
+
     /// Whether the thread lets others go first: to switch to one of them afterwards is no preemption.
     #[inline]
     pub fn makes_way(&self) -> bool {
@@ -272,7 +288,7 @@ impl Operation {
     }
 }
 
-/// What may happen although nobody asked for it.
+/// A spurious event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Chance {
     /// A parked thread goes on without its token.
@@ -311,7 +327,7 @@ pub enum UpdateKind {
     Min(u64),
     SignedMax(i64),
     SignedMin(i64),
-    /// If it is weak, it may fail although the value is the expected one: outcome 1.
+    /// A weak one may fail although the value is the expected one.
     CompareExchange {
         expected: u64,
         new: u64,
@@ -337,19 +353,23 @@ impl UpdateKind {
 }
 
 impl Update {
-    /// How many ways it can turn out when `old` is read.
+    /// True for a weak compare-exchange that reads the expected value.
     #[inline]
-    pub fn outcomes(&self, old: u64) -> u32 {
+    pub fn may_fail_spuriously(&self, old: u64) -> bool {
         match self.kind {
-            UpdateKind::CompareExchange { expected, weak, .. } => {
-                1 + u32::from(weak && old == expected)
-            }
-            _ => 1,
+            UpdateKind::CompareExchange { expected, weak, .. } => weak && old == expected,
+            _ => false,
         }
     }
 
+    /// Number of resolutions when `old` is read.
+    #[inline]
+    pub fn outcomes(&self, old: u64) -> u32 {
+        1 + u32::from(self.may_fail_spuriously(old))
+    }
+
     /// The value written when `old` is read; `None` when nothing is written.
-    pub fn apply(&self, old: u64, outcome: u32) -> Option<u64> {
+    pub fn apply(&self, old: u64, fails_spuriously: bool) -> Option<u64> {
         let spare = 64 - u32::from(self.bits);
         let signed = |value: u64| ((value << spare) as i64) >> spare;
         let new = match self.kind {
@@ -365,7 +385,7 @@ impl Update {
             UpdateKind::SignedMax(value) => signed(old).max(value) as u64,
             UpdateKind::SignedMin(value) => signed(old).min(value) as u64,
             UpdateKind::CompareExchange { expected, new, .. } => {
-                if old != expected || outcome != 0 {
+                if old != expected || fails_spuriously {
                     return None;
                 }
                 new

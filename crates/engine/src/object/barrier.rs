@@ -1,12 +1,13 @@
-//! A barrier: threads meet there in groups, and nobody goes on alone.
+//! A barrier: threads pass it in groups of a fixed size.
 //!
 //! A whole group meets at once, so the order in which its members came makes no difference. If more
-//! threads wait than a group has members, who meets whom is a choice. Nor does it matter who leads a
-//! group until somebody asks: then every answer is possible that leaves the group one leader.
+//! threads wait than a group has members, the members of the group are a choice. Which member leads a
+//! group matters only when a thread asks: then every answer is possible that leaves the group one leader.
 
 use super::synchronization::Synchronization;
 use super::{Machine, Object, Request};
 use crate::base::ids::{EventId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::base::subsets::{number_of, subset, subsets};
 use crate::base::words::{Problem, Reader, Words, never};
@@ -30,11 +31,11 @@ struct Group {
 struct Member {
     thread: ThreadId,
     has_left: bool,
-    /// What was answered when somebody asked.
+    /// The answer of the first question whether it leads.
     leads: Option<bool>,
 }
 
-/// Nobody calls a barrier.
+/// A barrier has no calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {}
 
@@ -61,7 +62,7 @@ impl Machine for Barrier {
         match call {}
     }
 
-    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: Outcome) -> Reply {
         match call {}
     }
 

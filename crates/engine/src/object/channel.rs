@@ -1,24 +1,25 @@
 //! A bounded channel: some threads send, one receives, in order; either side may go away.
 //!
 //! With a buffer, a send waits for room and a receive for a message. Without one (bound 0) the two
-//! sides meet: whoever comes first waits for the other. What a thread that tries finds depends on
+//! sides meet: the first waits for the other. The result of a call that does not wait depends on
 //! whether the other side *is waiting*, so waiting is a state of the channel there: a
-//! [`Call::Send`] or [`Call::Receive`] that finds nobody says so at once, and the wait itself is a
-//! second call, [`Call::Delivered`] or [`Call::Accept`].
+//! [`Call::Send`] or [`Call::Receive`] that finds no thread on the other side returns at once, and the
+//! wait itself is a second call, [`Call::Delivered`] or [`Call::Accept`].
 
 use std::collections::VecDeque;
 
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
-use crate::base::reply::Reply;
+use crate::base::outcome::Outcome;
+use crate::base::reply::{Exchange, Reply};
 use crate::base::words::{Problem, Reader, Words, tables};
 
 /// The channel's state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Channel {
     bound: usize,
-    /// How many there are who could send.
+    /// Number of senders.
     senders: u32,
     has_receiver: bool,
     sent: u32,
@@ -47,47 +48,12 @@ pub enum Call {
     },
     /// Receive if that can be done at once.
     TryReceive,
-    /// There is one more who could send.
+    /// One sender more.
     Clone,
-    /// There is one fewer who could send.
+    /// One sender less.
     HangUp,
-    /// There is nobody who could receive any more.
+    /// The receiver is gone.
     Leave,
-}
-
-/// What the channel says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Answer {
-    /// The message with this number was sent or received.
-    Message(u32),
-    /// The message with this number is offered; wait for its delivery.
-    Offered(u32),
-    /// The other side is not ready; wait, or do not.
-    NotReady,
-    /// The other side is gone.
-    Disconnected,
-}
-
-impl Answer {
-    fn reply(self) -> Reply {
-        Reply::value(match self {
-            Answer::Message(number) => u64::from(number),
-            Answer::Offered(number) => 1 << 32 | u64::from(number),
-            Answer::NotReady => 2 << 32,
-            Answer::Disconnected => 3 << 32,
-        })
-    }
-
-    /// What the reply says.
-    pub fn of(reply: Reply) -> Self {
-        let value = reply.to_value();
-        match value >> 32 {
-            0 => Answer::Message(value as u32),
-            1 => Answer::Offered(value as u32),
-            2 => Answer::NotReady,
-            _ => Answer::Disconnected,
-        }
-    }
 }
 
 tables! {
@@ -124,21 +90,27 @@ impl Request for Call {
     }
 
     fn remark(self, reply: Reply) -> Option<&'static str> {
-        let answers = !matches!(self, Call::Clone | Call::HangUp | Call::Leave);
-        match (self, Answer::of(reply)) {
-            (_, Answer::Disconnected) if answers => Some("disconnected"),
-            (_, Answer::Offered(_)) if answers => Some("waits"),
-            (Call::Receive, Answer::NotReady) => Some("waits"),
-            (Call::TrySend, Answer::NotReady) => Some("full"),
-            (Call::TryReceive, Answer::NotReady) => Some("empty"),
-            (Call::Accept { .. }, Answer::NotReady) => Some("timed out"),
+        let Reply::Exchange(answer) = reply else {
+            return None;
+        };
+        match (self, answer) {
+            (_, Exchange::Disconnected) => Some("disconnected"),
+            (_, Exchange::Offered(_)) => Some("waits"),
+            (Call::Receive, Exchange::Unmatched) => Some("waits"),
+            (Call::TrySend, Exchange::Unmatched) => Some("full"),
+            (Call::TryReceive, Exchange::Unmatched) => Some("empty"),
+            (Call::Accept { .. }, Exchange::Unmatched) => Some("timed out"),
             _ => None,
         }
     }
 
     fn changed_nothing(self, reply: Reply) -> bool {
         let tries = matches!(self, Call::TrySend | Call::TryReceive);
-        tries && matches!(Answer::of(reply), Answer::NotReady | Answer::Disconnected)
+        tries
+            && matches!(
+                reply.to_exchange(),
+                Exchange::Unmatched | Exchange::Disconnected
+            )
     }
 
     fn polls(self) -> bool {
@@ -147,7 +119,7 @@ impl Request for Call {
 }
 
 impl Channel {
-    /// A channel with one sender and room for so many messages.
+    /// A channel with one sender and a buffer for `bound` messages.
     pub fn new(bound: usize) -> Self {
         Channel {
             bound,
@@ -174,32 +146,32 @@ impl Channel {
         self.sent - 1
     }
 
-    fn send(&mut self, tries: bool) -> Answer {
+    fn send(&mut self, tries: bool) -> Exchange {
         if !self.has_receiver {
-            return Answer::Disconnected;
+            return Exchange::Disconnected;
         }
         if self.is_awaited() {
             let number = self.next_number();
             self.handed = Some(number);
-            return Answer::Message(number);
+            return Exchange::Message(number);
         }
         if tries && !self.has_room() {
-            return Answer::NotReady;
+            return Exchange::Unmatched;
         }
         let number = self.next_number();
         self.messages.push_back(number);
         if self.bound == 0 {
-            Answer::Offered(number)
+            Exchange::Offered(number)
         } else {
-            Answer::Message(number)
+            Exchange::Message(number)
         }
     }
 
-    fn receive(&mut self) -> Answer {
+    fn receive(&mut self) -> Exchange {
         match self.messages.pop_front() {
-            Some(number) => Answer::Message(number),
-            None if self.senders == 0 => Answer::Disconnected,
-            None => Answer::NotReady,
+            Some(number) => Exchange::Message(number),
+            None if self.senders == 0 => Exchange::Disconnected,
+            None => Exchange::Unmatched,
         }
     }
 }
@@ -225,7 +197,7 @@ impl Machine for Channel {
         }
     }
 
-    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: Outcome) -> Reply {
         let answer = match call {
             Call::Send => self.send(false),
             Call::TrySend => self.send(true),
@@ -233,41 +205,41 @@ impl Machine for Channel {
                 let offered = self.messages.len();
                 self.messages.retain(|&other| other != number);
                 if self.messages.len() == offered {
-                    Answer::Message(number)
+                    Exchange::Message(number)
                 } else {
-                    Answer::Disconnected
+                    Exchange::Disconnected
                 }
             }
             Call::Receive => {
                 let answer = self.receive();
-                self.accepts = answer == Answer::NotReady;
+                self.accepts = answer == Exchange::Unmatched;
                 answer
             }
             Call::Accept { .. } => {
                 self.accepts = false;
                 match self.handed.take() {
-                    Some(number) => Answer::Message(number),
+                    Some(number) => Exchange::Message(number),
                     None => self.receive(),
                 }
             }
             Call::TryReceive => self.receive(),
             Call::Clone => {
                 self.senders += 1;
-                return Reply::DONE;
+                return Reply::Done;
             }
             Call::HangUp => {
                 self.senders = self.senders.saturating_sub(1);
-                return Reply::DONE;
+                return Reply::Done;
             }
             Call::Leave => {
                 self.has_receiver = false;
                 if self.bound > 0 {
                     self.messages.clear();
                 }
-                return Reply::DONE;
+                return Reply::Done;
             }
         };
-        answer.reply()
+        Reply::Exchange(answer)
     }
 
     /// A message comes with what its sender had seen, room with what the receiver had seen that made
@@ -276,11 +248,14 @@ impl Machine for Channel {
         let (awaited, senders_gone, receiver_gone) = (0, 1, 2);
         let sent = |number: u32| 3 + 2 * number;
         let received = |number: u32| 4 + 2 * number;
-        match (call, Answer::of(reply)) {
-            (Call::Clone, _) => Synchronization::NONE,
-            (Call::HangUp, _) => Synchronization::release(senders_gone),
-            (Call::Leave, _) => Synchronization::release(receiver_gone),
-            (Call::Send | Call::TrySend, Answer::Message(number)) => {
+        let answer = match call {
+            Call::Clone => return Synchronization::NONE,
+            Call::HangUp => return Synchronization::release(senders_gone),
+            Call::Leave => return Synchronization::release(receiver_gone),
+            _ => reply.to_exchange(),
+        };
+        match (call, answer) {
+            (Call::Send | Call::TrySend, Exchange::Message(number)) => {
                 let given = Synchronization::release(sent(number));
                 let bound = u32::try_from(self.bound).unwrap_or(u32::MAX);
                 match (bound, number.checked_sub(bound)) {
@@ -289,19 +264,19 @@ impl Machine for Channel {
                     (_, None) => given,
                 }
             }
-            (Call::Send | Call::TrySend, Answer::Offered(number)) => {
+            (Call::Send | Call::TrySend, Exchange::Offered(number)) => {
                 Synchronization::release(sent(number))
             }
-            (Call::Send | Call::TrySend | Call::Delivered(_), Answer::Disconnected) => {
+            (Call::Send | Call::TrySend | Call::Delivered(_), Exchange::Disconnected) => {
                 Synchronization::acquire(receiver_gone)
             }
             (Call::Delivered(number), _) => Synchronization::acquire(received(number)),
-            (_, Answer::Message(number)) => {
+            (_, Exchange::Message(number)) => {
                 Synchronization::acquire(sent(number)).and_release(received(number))
             }
-            (Call::Receive, Answer::NotReady) => Synchronization::release(awaited),
-            (_, Answer::Disconnected) => Synchronization::acquire(senders_gone),
-            (_, Answer::NotReady | Answer::Offered(_)) => Synchronization::NONE,
+            (Call::Receive, Exchange::Unmatched) => Synchronization::release(awaited),
+            (_, Exchange::Disconnected) => Synchronization::acquire(senders_gone),
+            (_, Exchange::Unmatched | Exchange::Offered(_)) => Synchronization::NONE,
         }
     }
 }

@@ -1,8 +1,8 @@
-//! A condition variable: threads wait until somebody notifies them.
+//! A condition variable: threads wait until they are notified.
 //!
 //! A wait is two calls, with the unlocking of the mutex between them: [`Call::Wait`] makes the
 //! thread a waiter and [`Call::Wake`] ends the wait. Becoming a waiter before unlocking is the same
-//! as doing both at once, because nobody can tell the difference: a notification in between reaches
+//! as doing both at once, because no thread can tell the difference: a notification in between reaches
 //! the waiter, as it would directly after both.
 //!
 //! A spurious wake-up is an outcome of `Wait`, not of `Wake`: the thread becomes no waiter at all
@@ -13,12 +13,12 @@
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::base::words::{Problem, Reader, tables};
 
-/// The condition variable's state: who waits, in the order they came. Those who were notified stay
-/// until they wait again, unless their time may run out: whether they have woken up by then is
-/// nobody's concern.
+/// The condition variable's state: the waiting threads, in the order of their waits. A notified thread
+/// stays until it waits again, unless its time may run out: whether it has woken up makes no difference.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Condvar {
     waiters: Vec<Waiter>,
@@ -134,15 +134,15 @@ impl Machine for Condvar {
         self.notified(by)
     }
 
-    fn apply(&mut self, call: Call, by: ThreadId, outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, by: ThreadId, outcome: Outcome) -> Reply {
         if call.is_silent() {
-            return Reply::answer(false);
+            return Reply::Answer(false);
         }
         let this = self.completed;
         self.completed += 1;
         match call {
             Call::Wait { .. } => {
-                let spurious = outcome == 1;
+                let spurious = outcome.is_yes();
                 self.forget(by);
                 if !spurious {
                     self.waiters.push(Waiter {
@@ -150,23 +150,23 @@ impl Machine for Condvar {
                         notified: None,
                     });
                 }
-                Reply::answer(spurious)
+                Reply::Answer(spurious)
             }
             Call::Wake { .. } => {
                 let timed_out = self.notified(by).is_none();
                 self.forget(by);
-                Reply::answer(timed_out)
+                Reply::Answer(timed_out)
             }
             Call::NotifyOne => {
-                if let Some(waiter) = self.not_notified().nth(outcome as usize) {
+                if let Some(waiter) = self.not_notified().nth(outcome.waiter()) {
                     waiter.notified = Some(this);
                 }
-                Reply::DONE
+                Reply::Done
             }
             Call::NotifyAll => {
                 self.not_notified()
                     .for_each(|waiter| waiter.notified = Some(this));
-                Reply::DONE
+                Reply::Done
             }
         }
     }

@@ -1,15 +1,15 @@
-//! What happens to the handles of a shared value, in an order.
+//! The order of calls on the handles of a shared value.
 //!
-//! How many handles there are is known where they are; all that is needed here is who came first.
-//! A value has two of these objects. One sees new handles, the other sees handles go, and whoever
-//! asks whether they are gone: upgrades, and attempts to have the value alone. The two are not
-//! ordered with each other, because who makes a new handle has one itself, so neither is any other
-//! the last one, nor does it become the last by that. Only those who *count* handles must look at
-//! both.
+//! The front end counts the handles; this object only orders the calls. A value has two of these
+//! objects. The first has the creations of handles. The second has their drops, and the questions
+//! whether they are gone: upgrades, and attempts to own the value alone. The two are not ordered with
+//! each other: a thread that creates a handle has one itself, so no other handle is the last, nor
+//! becomes the last by the creation. Only a call that *counts* handles uses both.
 
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::{ObjectId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::base::words::{Problem, Reader, tables};
 
@@ -109,7 +109,7 @@ impl Machine for Counted {
         true
     }
 
-    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
             Call::Clone
             | Call::Downgrade
@@ -119,11 +119,11 @@ impl Machine for Counted {
             | Call::TryUnwrap => self.changes += 1,
             Call::IsUnique | Call::Count => {}
         }
-        Reply::value(u64::from(self.changes))
+        Reply::Value(u64::from(self.changes))
     }
 
-    /// Who has the last handle knows what the others did before they gave theirs up. Which is the last
-    /// is not known here, so whoever gives one up counts as the last.
+    /// The drop of the last handle happens after the drops of all others. Which is the last is not known
+    /// here, so every drop counts as the last.
     fn synchronization(&self, call: Call, _reply: Reply) -> Synchronization {
         match call {
             Call::Drop => Synchronization::acquire(0).and_release(0),

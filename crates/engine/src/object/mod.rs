@@ -23,6 +23,7 @@ pub mod semaphore;
 pub(crate) mod synchronization;
 
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::{Grant, Reply};
 use crate::base::words::{Problem, Reader, Words, push, unknown};
 use effect::Effect;
@@ -65,7 +66,7 @@ pub(crate) trait Machine: Sized {
     }
 
     /// Completes an open call.
-    fn apply(&mut self, call: Self::Call, by: ThreadId, outcome: u32) -> Reply;
+    fn apply(&mut self, call: Self::Call, by: ThreadId, outcome: Outcome) -> Reply;
 
     /// Synchronizes-with edges of a completed call. Must not depend on state that calls change.
     fn synchronization(&self, call: Self::Call, reply: Reply) -> Synchronization;
@@ -367,7 +368,7 @@ macro_rules! machines {
             }
 
             /// Completes an open call.
-            pub fn apply(&mut self, call: Call, by: ThreadId, outcome: u32) -> Reply {
+            pub fn apply(&mut self, call: Call, by: ThreadId, outcome: Outcome) -> Reply {
                 match (self, call) {
                     $((Object::$name(machine), Call::$name(call)) => {
                         machine.apply(call, by, outcome)

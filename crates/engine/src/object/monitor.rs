@@ -9,6 +9,7 @@ use super::effect::{Effect, Mode};
 use super::synchronization::Synchronization;
 use super::{Exclusion, Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::base::words::{Problem, Reader, Words, tables};
 
@@ -183,7 +184,7 @@ impl Machine for Monitor {
         }
     }
 
-    fn apply(&mut self, call: Call, by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
             Call::Enter | Call::Resume => {
                 self.inside = Some(by);
@@ -196,16 +197,16 @@ impl Machine for Monitor {
             }
             Call::Signal(condition) => {
                 let Some(woken) = self.take_waiting(condition) else {
-                    return Reply::answer(false);
+                    return Reply::Answer(false);
                 };
-                match self.discipline {
-                    Discipline::SignalContinue => self.signalled.push(woken),
-                    Discipline::SignalUrgent => {
-                        self.urgent.push(by);
-                        self.inside = Some(woken);
-                        return Reply::answer(true);
-                    }
+                let makes_way = self.discipline == Discipline::SignalUrgent;
+                if makes_way {
+                    self.urgent.push(by);
+                    self.inside = Some(woken);
+                } else {
+                    self.signalled.push(woken);
                 }
+                return Reply::Answer(makes_way);
             }
             Call::SignalAll(condition) => {
                 while let Some(woken) = self.take_waiting(condition) {
@@ -214,10 +215,10 @@ impl Machine for Monitor {
             }
             Call::Waiting(condition) => {
                 let waiting = self.waiting.iter().filter(|(c, _)| *c == condition).count();
-                return Reply::value(waiting as u64);
+                return Reply::Value(waiting as u64);
             }
         }
-        Reply::DONE
+        Reply::Done
     }
 
     fn blocked_by(&self) -> Option<ThreadId> {

@@ -4,6 +4,7 @@ use super::effect::{Effect, Mode};
 use super::synchronization::Synchronization;
 use super::{Exclusion, Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::{Grant, Reply};
 use crate::base::words::{Problem, Reader, Words, tables};
 
@@ -17,9 +18,9 @@ pub struct Mutex {
 /// What threads can ask of a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Take it, waiting while somebody holds it.
+    /// Take it, waiting while a thread holds it.
     Lock,
-    /// Take it if nobody holds it.
+    /// Take it if no thread holds it.
     TryLock,
     /// Give it back.
     Unlock {
@@ -121,24 +122,24 @@ impl Machine for Mutex {
         }
     }
 
-    fn apply(&mut self, call: Call, by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
-            Call::TryLock if self.holder.is_some() => Reply::grant(Grant::Refused),
+            Call::TryLock if self.holder.is_some() => Reply::Grant(Grant::Refused),
             Call::Lock | Call::TryLock => {
                 self.holder = Some(by);
-                Reply::grant(Grant::Taken {
+                Reply::Grant(Grant::Taken {
                     poisoned: self.poisoned,
                 })
             }
             Call::Unlock { poison } => {
                 self.holder = None;
                 self.poisoned |= poison;
-                Reply::DONE
+                Reply::Done
             }
-            Call::IsPoisoned => Reply::answer(self.poisoned),
+            Call::IsPoisoned => Reply::Answer(self.poisoned),
             Call::ClearPoison => {
                 self.poisoned = false;
-                Reply::DONE
+                Reply::Done
             }
         }
     }

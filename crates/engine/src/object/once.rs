@@ -1,18 +1,19 @@
 //! Something to be done once: one thread does it, the others wait until it is done.
 //!
-//! A thread that panics while it does it leaves it poisoned. Whoever comes next may insist on doing
-//! it all the same, or only learns of the poison.
+//! A thread that panics while it does it leaves it poisoned. The next thread either insists on doing it
+//! all the same, or only learns of the poison.
 
 use super::synchronization::Synchronization;
 use super::{Exclusion, Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::{Grant, Reply};
 use crate::base::words::{Problem, Reader, Words, tables};
 
 /// How far it has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Once {
-    /// Nobody has begun.
+    /// No thread has begun.
     #[default]
     New,
     /// This thread does it.
@@ -26,8 +27,8 @@ pub enum Once {
 /// What threads can ask of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Do it unless it is done, waiting while somebody does it. Taken: it is the caller's to do, or,
-    /// if it is poisoned and the caller does not insist, nobody's. Refused: it is done already.
+    /// Do it unless it is done, waiting while another thread does it. Taken: the caller does it, unless it
+    /// is poisoned and the caller does not insist. Refused: it is done already.
     Begin {
         /// Whether to do it even if it is poisoned.
         insist: bool,
@@ -129,22 +130,22 @@ impl Machine for Once {
         }
     }
 
-    fn apply(&mut self, call: Call, by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, by: ThreadId, _outcome: Outcome) -> Reply {
         let poisoned = *self == Once::Poisoned;
         match call {
-            Call::Begin { .. } if *self == Once::Done => Reply::grant(Grant::Refused),
+            Call::Begin { .. } if *self == Once::Done => Reply::Grant(Grant::Refused),
             Call::Begin { insist } => {
                 if insist || !poisoned {
                     *self = Once::Running(by);
                 }
-                Reply::grant(Grant::Taken { poisoned })
+                Reply::Grant(Grant::Taken { poisoned })
             }
             Call::Finish { poison } => {
                 *self = if poison { Once::Poisoned } else { Once::Done };
-                Reply::DONE
+                Reply::Done
             }
-            Call::IsCompleted => Reply::answer(*self == Once::Done),
-            Call::Wait { .. } => Reply::answer(poisoned),
+            Call::IsCompleted => Reply::Answer(*self == Once::Done),
+            Call::Wait { .. } => Reply::Answer(poisoned),
         }
     }
 

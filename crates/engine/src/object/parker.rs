@@ -12,6 +12,7 @@
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::base::words::{Problem, Reader, tables};
 
@@ -98,17 +99,17 @@ impl Machine for Parker {
         }
     }
 
-    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
-            Call::Park { .. } => Reply::answer(!std::mem::take(&mut self.token)),
+            Call::Park { .. } => Reply::Answer(!std::mem::take(&mut self.token)),
             Call::Unpark => {
                 self.token = true;
-                Reply::DONE
+                Reply::Done
             }
         }
     }
 
-    /// Whoever takes the token has seen what all those had seen who left one before.
+    /// Every unpark before it synchronizes with the park that takes the token.
     fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
         match call {
             Call::Unpark => Synchronization::release(0),

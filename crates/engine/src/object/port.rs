@@ -1,16 +1,17 @@
 //! A port: some threads leave messages in it, one thread at a time takes them out.
 //!
 //! A port is no process of its own. To send is a send, to receive is a receive that chooses among
-//! the messages that are there; nobody calls the port, so sends that are not received in between
-//! stay unordered.
+//! the messages that are there. A port has no calls, so sends that are not received in between stay
+//! unordered.
 //!
-//! In an *ordered* port messages are taken in the order they were sent, whoever sent them. In any
+//! In an *ordered* port messages of all threads are taken in the order they were sent. In any
 //! other port that holds for the messages of one thread only: those of different threads may overtake
 //! each other on the way, as on a network (reachability testing, Carver and Lei).
 
 use super::synchronization::Synchronization;
 use super::{Machine, Object, Request};
 use crate::base::ids::{EventId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::base::words::{Problem, Reader, Words, never};
 
@@ -18,7 +19,7 @@ use crate::base::words::{Problem, Reader, Words, never};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Port {
     ordered: bool,
-    /// How many there are who could send, if that is known.
+    /// Number of senders, if that is known.
     senders: Option<u32>,
     /// In the order they were sent.
     messages: Vec<Message>,
@@ -28,14 +29,14 @@ pub struct Port {
     taken: Vec<(ThreadId, EventId)>,
 }
 
-/// A message that nobody has taken.
+/// A message that has not been received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Message {
     pub(crate) send: EventId,
     pub(crate) number: u32,
 }
 
-/// Nobody calls a port.
+/// A port has no calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {}
 
@@ -66,7 +67,7 @@ impl Machine for Port {
         match call {}
     }
 
-    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: Outcome) -> Reply {
         match call {}
     }
 
@@ -106,7 +107,7 @@ impl Port {
         }
     }
 
-    /// A port in which messages keep their order, with so many who could send.
+    /// A port in which messages keep their order, with this number of senders.
     pub fn ordered(senders: u32) -> Self {
         Port {
             ordered: true,
@@ -119,7 +120,7 @@ impl Port {
         self.ordered
     }
 
-    /// Whether nobody is left who could send.
+    /// True when no sender is left.
     pub(crate) fn is_closed(&self) -> bool {
         self.senders == Some(0)
     }

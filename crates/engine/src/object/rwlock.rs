@@ -7,6 +7,7 @@ use super::effect::{Effect, Mode};
 use super::synchronization::Synchronization;
 use super::{Exclusion, Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::{Grant, Reply};
 use crate::base::words::{Problem, Reader, Words, tables};
 
@@ -22,13 +23,13 @@ pub struct RwLock {
 /// What threads can ask of a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Take it for reading, waiting while somebody writes.
+    /// Take it for reading, waiting while a thread writes.
     Read,
-    /// Take it for reading if nobody writes.
+    /// Take it for reading if no thread writes.
     TryRead,
-    /// Take it for writing, waiting while somebody reads or writes.
+    /// Take it for writing, waiting while a thread reads or writes.
     Write,
-    /// Take it for writing if nobody reads or writes.
+    /// Take it for writing if no thread reads or writes.
     TryWrite,
     /// Stop reading.
     ReadUnlock,
@@ -37,7 +38,7 @@ pub enum Call {
         /// Whether the writer began to panic while it had the lock.
         poison: bool,
     },
-    /// Stop writing and read, with nobody else writing in between.
+    /// Stop writing and read, with no other writer in between.
     Downgrade,
     /// Ask whether some writer panicked.
     IsPoisoned,
@@ -134,7 +135,7 @@ impl RwLock {
     }
 
     fn taken(&self) -> Reply {
-        Reply::grant(Grant::Taken {
+        Reply::Grant(Grant::Taken {
             poisoned: self.poisoned,
         })
     }
@@ -166,10 +167,10 @@ impl Machine for RwLock {
         }
     }
 
-    fn apply(&mut self, call: Call, by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
-            Call::TryRead if !self.is_readable() => Reply::grant(Grant::Refused),
-            Call::TryWrite if !self.is_writable() => Reply::grant(Grant::Refused),
+            Call::TryRead if !self.is_readable() => Reply::Grant(Grant::Refused),
+            Call::TryWrite if !self.is_writable() => Reply::Grant(Grant::Refused),
             Call::Read | Call::TryRead => {
                 self.readers.push(by);
                 self.taken()
@@ -182,22 +183,22 @@ impl Machine for RwLock {
                 let reader = self.readers.iter().position(|&reader| reader == by);
                 let reader = reader.expect("raddle: not a reader; please report this");
                 self.readers.remove(reader);
-                Reply::DONE
+                Reply::Done
             }
             Call::WriteUnlock { poison } => {
                 self.writer = None;
                 self.poisoned |= poison;
-                Reply::DONE
+                Reply::Done
             }
             Call::Downgrade => {
                 self.writer = None;
                 self.readers.push(by);
-                Reply::DONE
+                Reply::Done
             }
-            Call::IsPoisoned => Reply::answer(self.poisoned),
+            Call::IsPoisoned => Reply::Answer(self.poisoned),
             Call::ClearPoison => {
                 self.poisoned = false;
-                Reply::DONE
+                Reply::Done
             }
         }
     }

@@ -6,6 +6,7 @@
 use super::synchronization::Synchronization;
 use super::{Exclusion, Machine, Request};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::reply::{Grant, Reply};
 use crate::base::words::{Problem, Reader, Words, tables};
 
@@ -62,7 +63,7 @@ impl Request for Call {
 }
 
 impl Semaphore {
-    /// A counting semaphore with so many permits.
+    /// A counting semaphore with this number of permits.
     pub fn counting(permits: u32) -> Self {
         Semaphore {
             permits,
@@ -107,16 +108,16 @@ impl Machine for Semaphore {
         }
     }
 
-    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: u32) -> Reply {
+    fn apply(&mut self, call: Call, _by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
-            Call::TryAcquire if self.permits == 0 => Reply::grant(Grant::Refused),
+            Call::TryAcquire if self.permits == 0 => Reply::Grant(Grant::Refused),
             Call::Acquire | Call::TryAcquire => {
                 self.permits -= 1;
-                Reply::grant(Grant::Taken { poisoned: false })
+                Reply::Grant(Grant::Taken { poisoned: false })
             }
             Call::Release => {
                 self.permits += 1;
-                Reply::DONE
+                Reply::Done
             }
         }
     }

@@ -37,6 +37,7 @@ pub use reduce::Reductions;
 pub use share::Reach;
 
 use crate::base::ids::{EventId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::memory::psc::Psc;
 use crate::memory::{Model, Strength, is_weak};
 use crate::model::choice::Choice;
@@ -58,6 +59,8 @@ pub struct Exhaustive {
     spare: Vec<Frame>,
     /// Number of operations of the current graph that have been replayed.
     position: usize,
+    /// The write that is performed next and whose value is unknown, with its position in the run.
+    unknown: Option<(EventId, usize)>,
     binding: Binding,
     extending: bool,
     started: bool,
@@ -349,9 +352,23 @@ impl Exhaustive {
         }
     }
 
+    /// Sets the value of a write that the program has performed by itself since the last choice.
+    #[inline]
+    fn learn_written(&mut self, execution: &Execution) {
+        let Some((write, position)) = self.unknown.take() else {
+            return;
+        };
+        let event = execution.events.get(position);
+        if let Some(Operation::Store { value, .. }) = event.map(|event| event.operation)
+            && let Some(frame) = self.frames.last_mut()
+        {
+            frame.graph.node_mut(write).set_written(value);
+        }
+    }
+
     /// Inserts the pending operation of a thread, which is not a call, with its first choice.
     /// Returns the outcome that this choice has in the running world.
-    fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> u32 {
+    fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> Outcome {
         let binding = &mut self.binding;
         let frame = self.frames.last_mut().expect("a run has a frame");
         let operation = state.pending(here);
@@ -381,7 +398,7 @@ impl Exhaustive {
             Operation::Chance { .. } => frame.push_choice(thread, 2),
             Operation::End => {
                 let location = graph.ended(thread);
-                frame.append_write(thread, NodeKind::End { location }, location, 1);
+                frame.append_write(thread, NodeKind::End { location }, location, Some(1));
             }
             Operation::IsFinished { target } => {
                 let location = graph.ended(binding.to_graph(target));
@@ -396,6 +413,11 @@ impl Exhaustive {
             } => {
                 let location = binding.location(graph, state, location);
                 frame.append_write(thread, NodeKind::Write { location }, location, value);
+                if value.is_none() {
+                    let write = frame.graph.tail(thread).map(|(write, _)| write);
+                    let position = state.execution().events.len();
+                    self.unknown = write.map(|write| (write, position));
+                }
             }
             Operation::Update {
                 location, update, ..
@@ -404,7 +426,8 @@ impl Exhaustive {
                 let kind = NodeKind::ReadForUpdate { location, update };
                 let read = frame.push_read(thread, kind, location);
                 let old = frame.graph.value(location, frame.graph.node(read).source);
-                if let Some(new) = update.apply(old, 0) {
+                let new = old.and_then(|old| update.apply(old, false));
+                if new.is_some() {
                     frame.append_write(thread, NodeKind::WriteOfUpdate { location }, location, new);
                 }
             }
@@ -419,7 +442,7 @@ impl Exhaustive {
                 let meeting = meeting.expect("who asks has seen the group meet");
                 frame.push_leader_question(thread, barrier, meeting, member);
                 let (_, answer) = frame.graph.tail(thread).expect("it was just inserted");
-                return answer.outcome.min(state.outcomes(here) - 1);
+                return answer.outcome.answer_of(state.outcomes(here));
             }
             Operation::Send { port } => {
                 let port = binding.object(graph, state, port);
@@ -430,7 +453,7 @@ impl Exhaustive {
                 let source = frame.push_receive(thread, ports, wait);
                 return binding
                     .message(&frame.graph, state, here, source)
-                    .unwrap_or(0);
+                    .unwrap_or(Outcome::FIRST);
             }
             Operation::Delivered { port } => {
                 let port = binding.object(graph, state, port);
@@ -439,7 +462,12 @@ impl Exhaustive {
             Operation::HangUp { port, location } => {
                 let port = binding.object(graph, state, port);
                 let location = binding.location(graph, state, location);
-                frame.append_write(thread, NodeKind::HangUp { port, location }, location, 1);
+                frame.append_write(
+                    thread,
+                    NodeKind::HangUp { port, location },
+                    location,
+                    Some(1),
+                );
             }
             Operation::Call { object, call } if call.is_silent() => {
                 let object = binding.object(graph, state, object);
@@ -449,7 +477,7 @@ impl Exhaustive {
                 unreachable!("calls are inserted on their own, and what never goes on is not")
             }
         }
-        0
+        Outcome::FIRST
     }
 }
 
@@ -491,9 +519,13 @@ impl Strategy for Exhaustive {
     }
 
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
+        self.learn_written(state.execution());
         let frame = self.frames.last().expect("a run has a frame");
         if let Some(&event) = frame.steps.get(self.position) {
             self.position += 1;
+            if frame.graph.node(event).is_unknown {
+                self.unknown = Some((event, state.execution().events.len()));
+            }
             return self.binding.replay(&frame.graph, state, event);
         }
         self.start_extending(state)?;
@@ -503,6 +535,7 @@ impl Strategy for Exhaustive {
 
     /// Inserts the calls that cannot be completed as well: they may revisit.
     fn stuck(&mut self, state: &State) -> Result<(), Box<Divergence>> {
+        self.learn_written(state.execution());
         self.start_extending(state)?;
         while let Some(thread) = self.first_to_go_on(state) {
             self.insert_call(state, thread);
@@ -513,6 +546,7 @@ impl Strategy for Exhaustive {
     /// Counts the execution if its class is within the bound. The class may have a linearization
     /// with fewer preemptions than the run had.
     fn end(&mut self, execution: &Execution, ending: &Ending) {
+        self.learn_written(execution);
         self.exceeded = false;
         if self.too_long.is_some() && *ending == Ending::TooManyEvents {
             return self.give_up();

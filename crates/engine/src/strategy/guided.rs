@@ -5,6 +5,7 @@
 //! fails in the same way under a slightly different schedule.
 
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::model::choice::{Choice, Planned};
 use crate::model::ending::Divergence;
 use crate::world::State;
@@ -42,10 +43,14 @@ impl Strategy for Guided {
             let thread = state.execution().thread_at(&step.thread);
             if let Some(thread) = thread.filter(|&thread| state.is_enabled(thread)) {
                 self.last = thread;
-                let possible =
-                    step.outcome < state.outcomes(thread) && state.allows(thread, step.outcome);
+                let possible = step.outcome.number() < state.outcomes(thread)
+                    && state.allows(thread, step.outcome);
                 return Ok(Choice {
-                    outcome: if possible { step.outcome } else { 0 },
+                    outcome: if possible {
+                        step.outcome
+                    } else {
+                        Outcome::FIRST
+                    },
                     ..Choice::run(thread)
                 });
             }

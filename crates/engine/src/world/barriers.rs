@@ -2,6 +2,7 @@
 
 use super::State;
 use crate::base::ids::{EventId, ObjectId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::model::operation::{Operation, Ports};
 use crate::object::barrier::Barrier;
@@ -53,7 +54,7 @@ impl State {
         &mut self,
         barrier: ObjectId,
         id: EventId,
-        outcome: u32,
+        outcome: Outcome,
     ) -> (Option<EventId>, Reply) {
         let State {
             execution,
@@ -73,13 +74,17 @@ impl State {
         };
         let waiting = &calls[barrier.index()].waiting;
         let machine = execution.objects[barrier.index()].barrier_mut();
-        let (source, round) = machine.pass(waiting, id, outcome, name);
+        let (source, round) = machine.pass(waiting, id, outcome.group(), name);
         self.leave(Ports::One(barrier), id.thread);
         self.count_waiting(barrier);
-        (source, Reply::value(u64::from(round)))
+        (source, Reply::Value(u64::from(round)))
     }
 
-    pub(super) fn leads(&mut self, operation: Operation, outcome: u32) -> (Option<EventId>, Reply) {
+    pub(super) fn leads(
+        &mut self,
+        operation: Operation,
+        outcome: Outcome,
+    ) -> (Option<EventId>, Reply) {
         let Operation::Leads {
             barrier,
             member,
@@ -88,7 +93,9 @@ impl State {
         else {
             unreachable!("only one question is about leaders");
         };
-        let (group, leads) = self.barrier_mut(barrier).leads(member, round, outcome == 1);
-        (Some(group), Reply::answer(leads))
+        let (group, leads) = self
+            .barrier_mut(barrier)
+            .leads(member, round, outcome.is_yes());
+        (Some(group), Reply::Answer(leads))
     }
 }

@@ -1,4 +1,4 @@
-//! Cells: memory that is only watched. An access is no event and nobody waits for it.
+//! Cells: memory that is only watched. An access is no event, and no thread waits for it.
 
 use super::strategy::Dispatch;
 use super::{State, Step, World};
@@ -11,16 +11,12 @@ use crate::model::event::Event;
 use crate::model::fault::{MemoryError, Moment};
 use crate::model::operation::Operation;
 
-/// The value of a store that the program does by itself, when its turn has come. What it has written is
-/// told afterwards: [`World::settle_store`]. No program is likely to store it.
-pub const UNSETTLED: u64 = u64::from_be_bytes(*b"unsettle");
-
-/// What a thread did before anybody told of it.
+/// A point in the past of a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Past {
-    /// Who did it.
+    /// The thread.
     pub thread: ThreadId,
-    /// How many events it had had by then.
+    /// Number of its events before that point.
     pub index: u32,
     /// Where.
     pub site: SiteId,
@@ -45,10 +41,7 @@ impl State {
 /// Whether an atomic operation has changed its location.
 fn has_written(event: &Event) -> bool {
     match event.operation {
-        Operation::Store { .. } => true,
-        Operation::Update { update, .. } => update
-            .apply(event.reply.to_value(), event.outcome & 1)
-            .is_some(),
+        Operation::Store { .. } | Operation::Update { .. } => event.writes(),
         _ => false,
     }
 }
@@ -92,7 +85,7 @@ impl<D: Dispatch> World<D> {
         self.check_order(cell, now)
     }
 
-    /// The last store to a location has written this value, which nobody knew before.
+    /// Sets the value of the last store to a location, which the program has performed by itself.
     pub fn settle_store(&mut self, location: LocationId, written: u64) {
         let execution = &mut self.state.execution;
         execution.locations[location.index()].value = written;
@@ -106,11 +99,11 @@ impl<D: Dispatch> World<D> {
             _ => None,
         });
         if let Some(value) = values.next() {
-            *value = written;
+            *value = Some(written);
         }
     }
 
-    /// How many events a thread has had.
+    /// Number of events of a thread.
     #[inline]
     pub fn events_of(&self, thread: ThreadId) -> u32 {
         self.state.threads[thread.index()].events
@@ -171,8 +164,8 @@ impl<D: Dispatch> World<D> {
         self.state.races.adopt(written, read)
     }
 
-    /// How many events the execution had when a thread had had so many: nobody else runs between an
-    /// event of a thread and what it does next.
+    /// Number of events of the execution at that point of a thread: no other thread runs between an event
+    /// of a thread and its next accesses.
     fn after(&self, past: Past) -> usize {
         let last = (past.index as usize).checked_sub(1);
         let last = last.and_then(|last| self.positions.of(past.thread).get(last));
@@ -299,7 +292,7 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// The cell, which nobody has used, is in memory that a thread asked for at that time.
+    /// The cell, which no thread has used, is in memory that a thread allocated at that moment.
     pub fn make_cell(&mut self, cell: CellId, by: Moment) {
         let Moment { thread, after } = by;
         let execution = &self.state.execution;
@@ -365,7 +358,7 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// Nobody has kept the order of this execution, because there were no cells.
+    /// Computes happens-before of the execution so far, which was not kept while there were no cells.
     #[cold]
     fn catch_up(&mut self) {
         self.state.order.catch_up(&self.state.execution);

@@ -18,12 +18,13 @@ pub mod strategy;
 mod things;
 mod weak;
 
-pub use cells::{Past, UNSETTLED};
+pub use cells::Past;
 pub use policy::Policy;
 
 use std::sync::atomic::Ordering;
 
 use crate::base::ids::{EventId, SiteId, ThreadId};
+use crate::base::outcome::{Outcome, Resolution};
 use crate::base::reply::Reply;
 use crate::base::rng::mix;
 use crate::memory::happens_before::{HappensBefore, LatestWrites};
@@ -141,7 +142,7 @@ impl State {
     }
 
     /// Number of outcomes of the thread's pending operation, at least one. Some of them may be
-    /// impossible, see [`State::allows`]; outcome 0 never is.
+    /// impossible, see [`State::allows`]; the first never is.
     // Inlined as far as operations of one outcome are concerned, which are most.
     #[inline(always)]
     pub fn outcomes(&self, thread: ThreadId) -> u32 {
@@ -157,9 +158,16 @@ impl State {
         }
     }
 
+    /// Every outcome of the thread's pending operation, the impossible ones included.
+    pub fn each_outcome(&self, thread: ThreadId) -> impl Iterator<Item = Outcome> + use<> {
+        (0..self.outcomes(thread)).map(Outcome::nth)
+    }
+
     /// Returns the choices that run this enabled thread, one for each possible outcome.
     pub fn choices(&self, thread: ThreadId) -> impl Iterator<Item = Choice> + '_ {
-        let outcomes = (0..self.outcomes(thread)).filter(move |&it| self.allows(thread, it));
+        let outcomes = self
+            .each_outcome(thread)
+            .filter(move |&it| self.allows(thread, it));
         outcomes.map(move |outcome| Choice { thread, outcome })
     }
 
@@ -244,7 +252,7 @@ impl State {
         self.threads.push(Thread {
             pending: Operation::Begin,
             site,
-            reply: Reply::DONE,
+            reply: Reply::Done,
             slot: NOT_ENABLED,
             joiner: None,
             events: 0,
@@ -259,10 +267,10 @@ impl State {
 
     /// The fingerprint of what an event decides.
     #[inline]
-    fn entry(&self, id: EventId, source: Option<EventId>, outcome: u32) -> u64 {
+    fn entry(&self, id: EventId, source: Option<EventId>, resolution: Resolution) -> u64 {
         let name = |id: EventId| self.threads[id.thread.index()].event_fingerprint(id.index);
         let source = source.map_or(0, |source| name(source).rotate_left(29));
-        mix(name(id) ^ source ^ (u64::from(outcome) << 40))
+        mix(name(id) ^ source ^ (u64::from(resolution.number()) << 40))
     }
 
     #[inline]
@@ -405,13 +413,13 @@ impl<D: Dispatch> World<D> {
             return self.stop(Ending::Discarded);
         }
         if self.goes_without_saying(thread, &operation) {
-            self.state.perform(thread, 0, true);
+            self.state.perform(thread, Outcome::FIRST, true);
             return Step::Run(thread);
         }
         self.advance()
     }
 
-    /// Whether a random walk need not choose whether the running thread goes on: because nobody else
+    /// Whether a random walk need not choose whether the running thread goes on: because no other thread
     /// notices the operation, or because the thread has only just begun, and choosing it meant
     /// choosing its first operation. No class is lost that way, and choices are spent on what
     /// matters.

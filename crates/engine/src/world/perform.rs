@@ -2,9 +2,10 @@
 
 use super::State;
 use crate::base::ids::{EventId, ObjectId, SiteId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::model::event::Event;
-use crate::model::execution::{decides, distinguishing};
+use crate::model::execution::{decides, resolution};
 use crate::model::operation::{Operation, Ports};
 use crate::object::{Call, Object};
 
@@ -47,7 +48,7 @@ impl State {
     /// Performs the pending operation of an enabled thread; returns its reply, which is kept as well.
     /// An event is added unless `record` is false.
     #[inline(always)]
-    pub(super) fn perform(&mut self, thread: ThreadId, outcome: u32, record: bool) -> Reply {
+    pub(super) fn perform(&mut self, thread: ThreadId, outcome: Outcome, record: bool) -> Reply {
         let entry = &self.threads[thread.index()];
         let site = entry.site;
         let id = EventId {
@@ -59,19 +60,18 @@ impl State {
         let (source, reply) = match entry.pending {
             Operation::Begin => (
                 self.execution.threads[thread.index()].spawned_by,
-                Reply::DONE,
+                Reply::Done,
             ),
             Operation::End => {
                 self.end_thread(id);
-                (None, Reply::DONE)
+                (None, Reply::Done)
             }
-            Operation::Spawn => (None, Reply::thread(self.add_thread(Some(id), site))),
-            Operation::Join { target } => (self.execution.threads[target.index()].end, Reply::DONE),
+            Operation::Spawn => (None, Reply::Thread(self.add_thread(Some(id), site))),
+            Operation::Join { target } => (self.execution.threads[target.index()].end, Reply::Done),
             Operation::IsFinished { target } => {
                 let end = self.execution.threads[target.index()].end;
-                // Outcome 1: the end does not happen before the question, and the answer is no.
-                let end = end.filter(|_| outcome == 0);
-                (end, Reply::answer(end.is_some()))
+                let end = end.filter(|_| outcome.sees_end());
+                (end, Reply::Answer(end.is_some()))
             }
             Operation::Load { .. } | Operation::Store { .. } | Operation::Update { .. }
                 if self.views.is_on() =>
@@ -80,31 +80,31 @@ impl State {
                 self.access(&operation, id, outcome)
             }
             Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
-                (None, Reply::DONE)
+                (None, Reply::Done)
             }
             Operation::Assume => unreachable!("never enabled"),
-            Operation::Choose { .. } | Operation::Chance { .. } => {
-                (None, Reply::value(u64::from(outcome)))
-            }
+            Operation::Choose { .. } => (None, Reply::Value(u64::from(outcome.alternative()))),
+            Operation::Chance { .. } => (None, Reply::Answer(outcome.is_yes())),
             Operation::Load { location, .. } => {
                 let location = &self.execution.locations[location.index()];
-                (location.last_write, Reply::value(location.value))
+                (location.last_write, Reply::Value(location.value))
             }
             Operation::Store {
                 location, value, ..
             } => {
                 let location = &mut self.execution.locations[location.index()];
-                (location.write(id, value), Reply::DONE)
+                let value = value.unwrap_or(location.value);
+                (location.write(id, value), Reply::Done)
             }
             Operation::Update {
                 location, update, ..
             } => {
                 let location = &mut self.execution.locations[location.index()];
                 let (old, source) = (location.value, location.last_write);
-                if let Some(new) = update.apply(old, outcome) {
+                if let Some(new) = update.apply(old, outcome.fails_spuriously()) {
                     location.write(id, new);
                 }
-                (source, Reply::value(old))
+                (source, Reply::Value(old))
             }
             Operation::Meet { barrier } => self.meet(barrier, id, outcome),
             Operation::Leads { .. } => {
@@ -113,14 +113,14 @@ impl State {
             }
             Operation::Send { port } => self.send(port, id),
             Operation::Receive { ports, .. } => self.receive(ports, id, outcome),
-            Operation::Delivered { port } => (self.delivered(port, thread), Reply::DONE),
+            Operation::Delivered { port } => (self.delivered(port, thread), Reply::Done),
             Operation::HangUp { port, location } => {
                 self.hang_up(port);
                 let source = match self.views.is_on() {
-                    true => self.put(location, outcome, id, 1, false),
+                    true => self.put(location, outcome.back(), id, 1, false),
                     false => self.execution.locations[location.index()].write(id, 1),
                 };
-                (source, Reply::DONE)
+                (source, Reply::Done)
             }
             Operation::Call { object, call } => {
                 let reply = self.execution.objects[object.index()].apply(call, thread, outcome);
@@ -138,8 +138,8 @@ impl State {
             let operation = &entry.pending;
             if decides(operation) {
                 let is_store = matches!(operation, Operation::Store { .. });
-                let outcome = distinguishing(operation, outcome, reply);
-                let decision = self.entry(id, source, outcome);
+                let resolution = resolution(operation, outcome, reply);
+                let decision = self.entry(id, source, resolution);
                 self.execution.add_decision(decision, is_store);
             }
             // Built where it stays, and read from there, for the same reason.

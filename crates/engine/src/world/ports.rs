@@ -2,6 +2,7 @@
 
 use super::State;
 use crate::base::ids::{EventId, ObjectId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::{Received, Reply};
 use crate::model::operation::{Operation, Ports};
 use crate::object::port::{Message, Port, can_receive};
@@ -72,17 +73,17 @@ impl State {
     pub(super) fn send(&mut self, port: ObjectId, id: EventId) -> (Option<EventId>, Reply) {
         let (number, previous) = self.port_mut(port).send(id);
         self.wake(port);
-        (previous, Reply::value(u64::from(number)))
+        (previous, Reply::Value(u64::from(number)))
     }
 
     pub(super) fn receive(
         &mut self,
         ports: Ports,
         id: EventId,
-        outcome: u32,
+        outcome: Outcome,
     ) -> (Option<EventId>, Reply) {
         self.leave(ports, id.thread);
-        let chosen = self.messages(ports).nth(outcome as usize);
+        let chosen = self.messages(ports).nth(outcome.message());
         let Some((position, port, message)) = chosen else {
             let Operation::Receive { wait, .. } = *self.pending(id.thread) else {
                 unreachable!("only a receive receives");
@@ -92,7 +93,7 @@ impl State {
             } else {
                 Received::Empty
             };
-            return (None, Reply::received(found));
+            return (None, Reply::Received(found));
         };
         self.port_mut(port).take(message, id);
         self.wake(port);
@@ -100,7 +101,7 @@ impl State {
             port: position as u32,
             number: message.number,
         };
-        (Some(message.send), Reply::received(found))
+        (Some(message.send), Reply::Received(found))
     }
 
     pub(super) fn delivered(&mut self, port: ObjectId, sender: ThreadId) -> Option<EventId> {
@@ -113,7 +114,7 @@ impl State {
         self.wake(port);
     }
 
-    /// Whoever waits at the port may be able to go on now, or not any more.
+    /// Enables or disables the threads that wait at the port.
     fn wake(&mut self, port: ObjectId) {
         let waiting = std::mem::take(&mut self.calls[port.index()].waiting);
         for &thread in &waiting {

@@ -1,7 +1,7 @@
 //! Where in an execution the events of each thread are.
 //!
 //! A program that frees what it has used atomically asks for that with every block, after any number of events.
-//! So it is written down, but only once somebody asks, and for each event once.
+//! So positions are recorded, but only on request, and once for each event.
 
 use crate::base::ids::ThreadId;
 use crate::model::event::Event;
@@ -20,7 +20,7 @@ impl Positions {
         self.threads.iter_mut().for_each(Vec::clear);
     }
 
-    /// Writes down what has happened since somebody asked last.
+    /// Records the events since the last call.
     pub(super) fn update(&mut self, events: &[Event]) {
         for (position, event) in events.iter().enumerate().skip(self.known) {
             let thread = event.id.thread.index();
@@ -57,6 +57,7 @@ impl Positions {
 mod tests {
     use super::Positions;
     use crate::base::ids::{EventId, SiteId, ThreadId};
+    use crate::base::outcome::Outcome;
     use crate::base::reply::Reply;
     use crate::model::event::Event;
     use crate::model::operation::Operation;
@@ -74,8 +75,8 @@ mod tests {
                 },
                 operation: Operation::Yield,
                 source: None,
-                outcome: 0,
-                reply: Reply::DONE,
+                outcome: Outcome::FIRST,
+                reply: Reply::Done,
                 site: SiteId::new(0),
             }
         };

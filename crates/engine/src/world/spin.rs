@@ -9,6 +9,7 @@
 use super::strategy::{Dispatch, Repeat};
 use super::{State, Step, World};
 use crate::base::ids::{SiteId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::{Received, Reply};
 use crate::model::ending::Ending;
 use crate::model::event::Event;
@@ -46,7 +47,7 @@ impl Spinner {
 }
 
 /// How far a wait has come that may time out. Becoming a waiter, unlocking, waking up and locking
-/// again changes nothing if nobody else comes in between.
+/// again changes nothing if no other thread comes in between.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TimedWait {
     Outside,
@@ -100,19 +101,18 @@ fn begins_wait(event: &Event) -> bool {
 }
 
 /// Whether the operation changed nothing that any thread could notice, its own included.
-fn is_quiet(operation: &Operation, outcome: u32, reply: Reply) -> bool {
+fn is_quiet(operation: &Operation, outcome: Outcome, reply: Reply) -> bool {
     match operation {
         Operation::IsFinished { .. }
         | Operation::Load { .. }
         | Operation::Yield
         | Operation::Sleep { .. }
         | Operation::Fence { .. } => true,
-        Operation::Chance { .. } => outcome == 0,
+        Operation::Chance { .. } => !outcome.is_yes(),
         Operation::Update { update, .. } => {
-            let (old, failed) = (reply.to_value(), outcome & 1);
-            update
-                .apply(old, failed)
-                .map_or(failed == 0, |new| new == old)
+            let (old, fails) = (reply.to_value(), outcome.fails_spuriously());
+            let new = update.apply(old, fails);
+            new.map_or(!fails, |new| new == old)
         }
         Operation::Receive { wait: false, .. } => {
             !matches!(reply.to_received(), Received::Message { .. })
@@ -136,7 +136,7 @@ impl State {
             }
             Operation::IsFinished { target } => self.has_ended(target) == event.reply.to_answer(),
             Operation::Receive { ports, .. } => {
-                self.can_receive(ports) == (event.reply != Reply::received(Received::Empty))
+                self.can_receive(ports) == (event.reply != Reply::Received(Received::Empty))
             }
             // Who waits for the lock will have it the next time.
             Operation::Call { object, .. } if is_of_timed_wait(event) => {
@@ -151,11 +151,11 @@ impl State {
         }
     }
 
-    /// The thread has performed its pending operation. Not inlined, so that it costs nothing where
-    /// nobody watches.
+    /// The thread has performed its pending operation. Not inlined, so that it costs nothing while
+    /// no thread is watched.
     #[cold]
     #[inline(never)]
-    pub(super) fn note(&mut self, thread: ThreadId, outcome: u32) {
+    pub(super) fn note(&mut self, thread: ThreadId, outcome: Outcome) {
         let entry = &mut self.threads[thread.index()];
         let before = entry.timed_wait;
         let after = before.after(&entry.pending, entry.reply);
@@ -193,7 +193,7 @@ impl State {
         }
     }
 
-    /// Whether nobody came in between when the thread waited in this round. As it has had the lock,
+    /// True when no thread came in between when the thread waited in this round. As it has had the lock,
     /// what the lock protects may have changed, which is looked at only when it begins to wait.
     fn is_undisturbed(&self, round: &[Event], operation: &Operation) -> bool {
         let waits: Vec<_> = round.iter().filter(|one| is_of_timed_wait(one)).collect();
@@ -236,7 +236,7 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// Whether the execution is so long that somebody may be waiting in a loop.
+    /// True when the execution is so long that a thread may be waiting in a loop.
     #[inline]
     pub fn is_long(&self) -> bool {
         self.state.execution.events.len() >= LONG

@@ -3,6 +3,7 @@
 use super::World;
 use super::strategy::Dispatch;
 use crate::base::ids::{SiteId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::model::operation::{Operation, Ports};
 
@@ -26,7 +27,7 @@ impl<D: Dispatch> World<D> {
     pub fn retry_after_stop(&mut self, thread: ThreadId) -> Option<Reply> {
         self.state
             .is_enabled(thread)
-            .then(|| self.state.perform(thread, 0, false))
+            .then(|| self.state.perform(thread, Outcome::FIRST, false))
     }
 
     /// After the execution stopped: the thread is gone, whatever it was about to do.

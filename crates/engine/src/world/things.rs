@@ -111,7 +111,7 @@ impl<D: Dispatch> World<D> {
         self.state.execution.is_over = true;
     }
 
-    /// If `thread` ended by a panic that nobody was given, remembers that `joiner` was.
+    /// If `thread` ended by a panic that no join has returned, records that `joiner` got it.
     pub fn join_panic(&mut self, thread: ThreadId, joiner: ThreadId) -> bool {
         let panics = &mut self.state.execution.panics;
         let untaken = |panic: &&mut Panic| panic.thread == thread && panic.joined_by.is_none();

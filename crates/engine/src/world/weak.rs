@@ -1,13 +1,10 @@
 //! Accesses under RC11: the outcomes that an access may have, and their effects.
-//!
-//! The outcome of a load is the number of writes between its source and the coherence-last write; that
-//! of a store is the number of writes behind it. The outcome of an update is twice the former, plus one
-//! if it fails spuriously.
 
 use super::State;
 use crate::base::ids::{EventId, LocationId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
-use crate::model::execution::distinguishing;
+use crate::model::execution::resolution;
 use crate::model::operation::{Operation, UpdateKind};
 
 impl State {
@@ -26,7 +23,7 @@ impl State {
                 Some(
                     match !may_fail && self.views.must_append(thread, location) {
                         true => 1,
-                        false => 2 * self.views.reach(thread, location),
+                        false => Outcome::count_of_update(self.views.reach(thread, location)),
                     },
                 )
             }
@@ -42,23 +39,23 @@ impl State {
 
     /// True when the thread's pending operation may have this outcome, one of its
     /// [`outcomes`](State::outcomes).
-    pub fn allows(&self, thread: ThreadId, outcome: u32) -> bool {
-        if outcome == 0 || !self.views.is_on() {
+    pub fn allows(&self, thread: ThreadId, outcome: Outcome) -> bool {
+        if outcome.is_first() || !self.views.is_on() {
             return true;
         }
         let operation = self.pending(thread);
         let (location, back, writes) = match *operation {
-            Operation::Load { location, .. } => (location, outcome, false),
-            Operation::Store { location, .. } => (location, outcome, true),
+            Operation::Load { location, .. } => (location, outcome.back(), false),
+            Operation::Store { location, .. } => (location, outcome.back(), true),
             Operation::Update {
                 location, update, ..
             } => {
-                let (back, failed) = (outcome >> 1, outcome & 1);
+                let (back, fails) = (outcome.back_of_update(), outcome.fails_spuriously());
                 let (_, old) = self.views.source(location, back);
-                if failed >= update.outcomes(old) {
+                if fails && !update.may_fail_spuriously(old) {
                     return false;
                 }
-                (location, back, update.apply(old, failed).is_some())
+                (location, back, update.apply(old, fails).is_some())
             }
             _ => return true,
         };
@@ -67,20 +64,20 @@ impl State {
     }
 
     /// The source of the thread's pending operation if it has this outcome.
-    pub(crate) fn would_see(&self, thread: ThreadId, outcome: u32) -> Option<EventId> {
+    pub(crate) fn would_see(&self, thread: ThreadId, outcome: Outcome) -> Option<EventId> {
         let read = |location: LocationId, back| match self.views.is_on() {
             true => self.views.source(location, back).0,
             false => self.execution.locations[location.index()].last_write,
         };
         match *self.pending(thread) {
-            Operation::Load { location, .. } => read(location, outcome),
-            Operation::Update { location, .. } => read(location, outcome >> 1),
+            Operation::Load { location, .. } => read(location, outcome.back()),
+            Operation::Update { location, .. } => read(location, outcome.back_of_update()),
             Operation::IsFinished { target } => {
                 let end = self.execution.threads[target.index()].end;
-                end.filter(|_| outcome == 0)
+                end.filter(|_| outcome.sees_end())
             }
             Operation::Receive { ports, .. } => {
-                let message = self.messages(ports).nth(outcome as usize);
+                let message = self.messages(ports).nth(outcome.message());
                 message.map(|(_, _, message)| message.send)
             }
             Operation::Call { object, .. } => self.calls[object.index()].last,
@@ -101,24 +98,29 @@ impl State {
         &mut self,
         operation: &Operation,
         id: EventId,
-        outcome: u32,
+        outcome: Outcome,
     ) -> (Option<EventId>, Reply) {
         match *operation {
             Operation::Load { location, .. } => {
-                let (source, value) = self.views.source(location, outcome);
-                (source, Reply::value(value))
+                let (source, value) = self.views.source(location, outcome.back());
+                (source, Reply::Value(value))
             }
             Operation::Store {
                 location, value, ..
-            } => (self.put(location, outcome, id, value, false), Reply::DONE),
+            } => {
+                let value = value.unwrap_or(self.execution.locations[location.index()].value);
+                let previous = self.put(location, outcome.back(), id, value, false);
+                (previous, Reply::Done)
+            }
             Operation::Update {
                 location, update, ..
             } => {
-                let (source, old) = self.views.source(location, outcome >> 1);
-                if let Some(new) = update.apply(old, outcome & 1) {
-                    self.put(location, outcome >> 1, id, new, true);
+                let back = outcome.back_of_update();
+                let (source, old) = self.views.source(location, back);
+                if let Some(new) = update.apply(old, outcome.fails_spuriously()) {
+                    self.put(location, back, id, new, true);
                 }
-                (source, Reply::value(old))
+                (source, Reply::Value(old))
             }
             _ => unreachable!("only called for accesses"),
         }
@@ -150,9 +152,9 @@ impl State {
         if !crate::model::execution::decides(&event.operation) {
             return;
         }
-        let outcome = distinguishing(&event.operation, event.outcome, event.reply);
-        let before = self.entry(store, old, outcome);
-        let now = self.entry(store, Some(new), outcome);
+        let resolution = resolution(&event.operation, event.outcome, event.reply);
+        let before = self.entry(store, old, resolution);
+        let now = self.entry(store, Some(new), resolution);
         self.execution.correct(before, now);
     }
 }

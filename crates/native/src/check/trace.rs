@@ -53,7 +53,8 @@ impl Trace {
             let source = source.map(|source| (source.thread.index(), source.index));
             let _ = writeln!(
                 self.file,
-                "{thread}.{index} {operation:?} {reply:?} from {source:?} outcome {outcome} at {code}"
+                "{thread}.{index} {operation:?} {reply:?} from {source:?} outcome {} at {code}",
+                outcome.number()
             );
         }
     }

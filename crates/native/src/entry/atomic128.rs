@@ -178,7 +178,7 @@ extern "C" fn store(address: Address, low: u64, high: u64, order: c_int, code: u
             |location| Operation::Store {
                 location,
                 ordering,
-                value,
+                value: Some(value),
             },
             |operation| running().observe(code, top, operation),
         )

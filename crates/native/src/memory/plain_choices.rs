@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU8, Ordering, Ordering::Relaxed};
 
-use raddle_engine::{Operation, UNSETTLED, World};
+use raddle_engine::{Operation, World};
 use raddle_settings::{MemoryModel, Plain};
 
 use super::locations;
@@ -113,7 +113,7 @@ fn perform_wanted(address: usize, size: usize, writes: bool, code: usize) -> boo
                 true => Operation::Store {
                     location,
                     ordering,
-                    value: UNSETTLED,
+                    value: None,
                 },
                 false => Operation::Load { location, ordering },
             }

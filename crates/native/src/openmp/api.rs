@@ -42,7 +42,7 @@ extern "C" fn set(lock: usize) {
 
 extern "C" fn test(lock: usize) -> c_int {
     let code = caller();
-    host(|| team::call(lock, LOCK, Call::TryLock, code).into())
+    host(|| team::take(lock, LOCK, Call::TryLock, code).into())
 }
 
 extern "C" fn unset(lock: usize) {
@@ -53,7 +53,7 @@ extern "C" fn unset(lock: usize) {
 /// A lock that its holder may take again; how many times over the thread has it then, or 0.
 fn nest(lock: usize, call: Call, code: usize) -> c_int {
     if !objects::is_held(lock) {
-        if !team::call(lock, LOCK, call, code) {
+        if !team::take(lock, LOCK, call, code) {
             return 0;
         }
         objects::hold(lock);

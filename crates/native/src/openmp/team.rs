@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 
 use raddle_engine::object::{self, Object, mutex};
-use raddle_engine::{Grant, Operation, ThreadId};
+use raddle_engine::{Grant, Operation, Reply, ThreadId};
 
 use super::tasks;
 use super::work::{Chunk, Work};
@@ -253,11 +253,16 @@ pub(super) fn barrier(code: usize) {
     }
 }
 
-/// Calls a mutex; returns true if the running thread has it now.
-pub(super) fn call(address: usize, kind: &'static str, wanted: mutex::Call, code: usize) -> bool {
+/// Takes a mutex; returns true if the running thread has it now.
+pub(super) fn take(address: usize, kind: &'static str, wanted: mutex::Call, code: usize) -> bool {
+    call(address, kind, wanted, code).to_grant() != Grant::Refused
+}
+
+/// Calls a mutex.
+pub(super) fn call(address: usize, kind: &'static str, wanted: mutex::Call, code: usize) -> Reply {
     let initial = || Object::Mutex(object::mutex::Mutex::default());
     let wanted = object::Call::Mutex(wanted);
-    objects::call(address, kind, initial, wanted, code).to_grant() != Grant::Refused
+    objects::call(address, kind, initial, wanted, code)
 }
 
 /// Enters the critical section of this name, or the unnamed one.

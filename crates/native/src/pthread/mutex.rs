@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_void};
 
 use raddle_engine::object::{self, Object, mutex::Call};
-use raddle_engine::{Grant, ThreadId};
+use raddle_engine::{Grant, Reply, ThreadId};
 
 use crate::abi::real::forward;
 use crate::execution::part::{Part, PartCell};
@@ -103,9 +103,9 @@ fn give_back_robust(address: usize) {
     }
 }
 
-fn call(mutex: Mutex, call: Call, code: usize) -> Grant {
+fn call(mutex: Mutex, call: Call, code: usize) -> Reply {
     let initial = || Object::Mutex(object::mutex::Mutex::default());
-    objects::call(mutex as usize, KIND, initial, call, code).to_grant()
+    objects::call(mutex as usize, KIND, initial, call, code)
 }
 
 /// How long a lock waits.
@@ -133,7 +133,7 @@ fn take(mutex: Mutex, patience: Patience, code: usize) -> c_int {
         Patience::Endless => Call::Lock,
         Patience::None | Patience::Some => Call::TryLock,
     };
-    match call(mutex, wanted, code) {
+    match call(mutex, wanted, code).to_grant() {
         Grant::Refused => libc::EBUSY,
         Grant::Taken { poisoned } if is_robust(mutex) => took_robust(mutex, poisoned, code),
         Grant::Taken { .. } => {

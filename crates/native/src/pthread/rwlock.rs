@@ -2,8 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 
-use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, rwlock::Call};
+use raddle_engine::{Grant, Reply};
 
 use super::mutex::in_time;
 use crate::abi::real::forward;
@@ -15,14 +15,14 @@ type Time = *const libc::timespec;
 
 const KIND: &str = "rwlock";
 
-fn call(lock: RwLock, call: Call, code: usize) -> Grant {
+fn call(lock: RwLock, call: Call, code: usize) -> Reply {
     let initial = || Object::RwLock(object::rwlock::RwLock::default());
-    objects::call(lock as usize, KIND, initial, call, code).to_grant()
+    objects::call(lock as usize, KIND, initial, call, code)
 }
 
 fn take(lock: RwLock, wanted: Call, code: usize) -> c_int {
     let writes = object::Call::from(wanted).takes_alone();
-    match call(lock, wanted, code) {
+    match call(lock, wanted, code).to_grant() {
         Grant::Refused => libc::EBUSY,
         Grant::Taken { .. } => {
             if writes {

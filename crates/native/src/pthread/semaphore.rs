@@ -26,14 +26,14 @@ fn permits(semaphore: Semaphore) -> GuestPtr<u32> {
     semaphore.cast()
 }
 
-fn call(semaphore: Semaphore, call: Call, code: usize) -> Grant {
+fn call(semaphore: Semaphore, call: Call, code: usize) -> Reply {
     call_by(semaphore, call, |initial, wanted| {
         objects::call(semaphore.address(), KIND, initial, wanted, code)
     })
 }
 
 /// The same for a thread that will wait if it is refused.
-fn ask(semaphore: Semaphore, code: usize) -> Grant {
+fn ask(semaphore: Semaphore, code: usize) -> Reply {
     call_by(semaphore, Call::TryAcquire, |initial, wanted| {
         objects::call_without_a_look(semaphore.address(), KIND, initial, wanted, code)
     })
@@ -43,17 +43,17 @@ fn call_by(
     semaphore: Semaphore,
     call: Call,
     perform: impl FnOnce(&dyn Fn() -> Object, object::Call) -> Reply,
-) -> Grant {
+) -> Reply {
     let permits = permits(semaphore);
     let initial = || Object::Semaphore(object::semaphore::Semaphore::counting(permits.read()));
     let wanted = object::Call::Semaphore(call);
-    let grant = perform(&initial, wanted).to_grant();
+    let reply = perform(&initial, wanted);
     match call {
         Call::Release => permits.write(permits.read() + 1),
-        _ if grant != Grant::Refused => permits.write(permits.read().saturating_sub(1)),
+        _ if reply.to_grant() != Grant::Refused => permits.write(permits.read().saturating_sub(1)),
         _ => {}
     }
-    grant
+    reply
 }
 
 watched! {
@@ -68,10 +68,12 @@ departing! {
 
 /// Takes a permit if there is one; sets `errno` to the given error otherwise.
 fn take(semaphore: Semaphore, code: usize, error: impl FnOnce() -> c_int) -> c_int {
-    let error = host(|| match call(semaphore, Call::TryAcquire, code) {
-        Grant::Refused => error(),
-        Grant::Taken { .. } => 0,
-    });
+    let error = host(
+        || match call(semaphore, Call::TryAcquire, code).to_grant() {
+            Grant::Refused => error(),
+            Grant::Taken { .. } => 0,
+        },
+    );
     if error == 0 {
         return 0;
     }
@@ -102,7 +104,7 @@ fn wait_for(semaphore: Semaphore, code: usize) -> bool {
     if !interrupts::cancellation_point(code) {
         return false;
     }
-    let is_taken = || ask(semaphore, code) != Grant::Refused;
+    let is_taken = || ask(semaphore, code).to_grant() != Grant::Refused;
     let place = place(semaphore);
     loop {
         if is_taken() {

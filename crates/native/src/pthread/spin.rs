@@ -2,8 +2,8 @@
 
 use std::ffi::c_int;
 
-use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, mutex::Call};
+use raddle_engine::{Grant, Reply};
 
 use crate::abi::real::forward;
 use crate::memory::objects;
@@ -13,10 +13,14 @@ type Spin = *mut c_int;
 
 const KIND: &str = "spinlock";
 
-fn call(lock: Spin, call: Call, code: usize) -> c_int {
+fn call(lock: Spin, call: Call, code: usize) -> Reply {
     let call = object::Call::Mutex(call);
     let initial = || Object::Mutex(object::mutex::Mutex::default());
-    match objects::call(lock as usize, KIND, initial, call, code).to_grant() {
+    objects::call(lock as usize, KIND, initial, call, code)
+}
+
+fn lock(lock: Spin, wanted: Call, code: usize) -> c_int {
+    match call(lock, wanted, code).to_grant() {
         Grant::Refused => libc::EBUSY,
         Grant::Taken { .. } => 0,
     }
@@ -34,11 +38,11 @@ interpose! {
     }
 
     fn pthread_spin_lock(lock: Spin) -> c_int as take("rsi") code {
-        call(lock, Call::Lock, code)
+        self::lock(lock, Call::Lock, code)
     }
 
     fn pthread_spin_trylock(lock: Spin) -> c_int as try_take("rsi") code {
-        call(lock, Call::TryLock, code)
+        self::lock(lock, Call::TryLock, code)
     }
 
     fn pthread_spin_unlock(lock: Spin) -> c_int as give_back("rsi") code {

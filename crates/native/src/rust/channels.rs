@@ -8,7 +8,7 @@
 //! An unbounded receive that does not wait is several operations, between which other threads change the
 //! channel's memory; and a load that decides may have an old value under a weak memory model. So the standard
 //! library finds what the model decided: the tail of the queue where its head is, with the mark of a
-//! disconnected channel or without it ([`Answered`]).
+//! disconnected channel or without it ([`Exchangeed`]).
 //!
 //! Senders cannot be told apart here, as they have no address of their own. So in a program that polls they
 //! are counted in one location: to clone a sender and to drop it updates the count, and a poll loads it.
@@ -20,9 +20,9 @@ use std::sync::atomic::Ordering;
 
 use raddle_engine::memory::clock::join_growing;
 use raddle_engine::object::Object;
-use raddle_engine::object::channel::{self, Answer, Call};
+use raddle_engine::object::channel::{self, Call};
 use raddle_engine::object::port::Port;
-use raddle_engine::{LocationId, ObjectId, Operation, Update, UpdateKind, World};
+use raddle_engine::{LocationId, ObjectId, Operation, Reply, Update, UpdateKind, World};
 
 use crate::engine::protocol::call as call_object;
 use crate::engine::protocol::channel::{self as protocol, Polled};
@@ -84,7 +84,7 @@ enum Wait {
 
 /// A receive that the model has answered without a message.
 #[derive(Clone, Copy)]
-struct Answered {
+struct Exchangeed {
     /// Address of the index at the head of the queue.
     head: usize,
     /// Value to be found in the index at the tail.
@@ -102,7 +102,7 @@ pub(crate) struct Channels {
     list: Vec<Channel>,
     waits: Vec<Wait>,
     /// By thread: the last receive without a message.
-    answered: Vec<Option<Answered>>,
+    answered: Vec<Option<Exchangeed>>,
     /// How many slots were made since the last bounded channel was begun.
     slots: usize,
 }
@@ -195,7 +195,7 @@ fn answer(head: usize, mark: u64) {
     if channels.answered.len() <= thread {
         channels.answered.resize(thread + 1, None);
     }
-    channels.answered[thread] = Some(Answered { head, tail });
+    channels.answered[thread] = Some(Exchangeed { head, tail });
     shadow_stack::set_answered();
 }
 
@@ -227,7 +227,7 @@ fn wait(site: usize) {
         Wait::Call(channel, call) => {
             let answer = caller(channel).call(call);
             if let Call::Accept { .. } = call {
-                caller(channel).found(protocol::answered(answer));
+                caller(channel).found(protocol::answered(answer.to_exchange()));
             }
         }
     }
@@ -278,7 +278,7 @@ impl Caller {
     fn perform_bounded(self, kind: FunctionKind, bound: usize, has_deadline: bool) {
         match kind {
             FunctionKind::ChannelSend => {
-                if let Some(deliver) = protocol::deliver(self.call(Call::Send)) {
+                if let Some(deliver) = protocol::deliver(self.call(Call::Send).to_exchange()) {
                     wait_of(|wait| *wait = Wait::Call(self.channel, deliver));
                 }
             }
@@ -289,7 +289,9 @@ impl Caller {
                 if self.is_disconnected() => {}
             FunctionKind::ChannelReceive => self.receive_bounded(bound, has_deadline),
             FunctionKind::ChannelTryReceive => {
-                self.found_at_once(protocol::answered(self.call(Call::TryReceive)));
+                self.found_at_once(protocol::answered(
+                    self.call(Call::TryReceive).to_exchange(),
+                ));
             }
             FunctionKind::SenderClone => {
                 self.call(Call::Clone);
@@ -339,13 +341,11 @@ impl Caller {
         })
     }
 
-    fn call(self, call: Call) -> Answer {
+    fn call(self, call: Call) -> Reply {
         if matches!(call, Call::Send | Call::TrySend) {
             self.release();
         }
-        Answer::of(call_object(Guest, self.site, call, |world| {
-            self.object(world)
-        }))
+        call_object(Guest, self.site, call, |world| self.object(world))
     }
 
     /// The drop of messages that were not received comes after their sends.
@@ -420,7 +420,9 @@ impl Caller {
 
     fn receive_bounded(self, bound: usize, has_deadline: bool) {
         let timeout = has_deadline && running().may_time_out();
-        let first = self.call(protocol::receive_bounded(bound, timeout));
+        let first = self
+            .call(protocol::receive_bounded(bound, timeout))
+            .to_exchange();
         match protocol::accept(first, bound, timeout) {
             Some(accept) => wait_of(|wait| *wait = Wait::Call(self.channel, accept)),
             None => self.found(protocol::answered(first)),

@@ -118,7 +118,7 @@ pub(crate) fn store<T: Atom>(address: *mut T, value: T, order: c_int, code: usiz
     perform(address, code, |location| Operation::Store {
         location,
         ordering,
-        value,
+        value: Some(value),
     });
 }
 

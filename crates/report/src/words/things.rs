@@ -121,10 +121,10 @@ impl Things {
         if let Some(what) = self.use_of(&event.operation) {
             return what;
         }
-        let read = event.reply.to_value();
+        let read = || event.reply.to_value();
         match event.operation {
             Operation::Load { location, .. } if self.is_end(location.index()) => {
-                let there = if read == 0 { "there" } else { "gone" };
+                let there = if read() == 0 { "there" } else { "gone" };
                 format!("look for {}: {there}", self.locations[location.index()])
             }
             Operation::Store { location, .. } if self.is_end(location.index()) => {
@@ -136,7 +136,7 @@ impl Things {
                 format!(
                     "load {} = {}{stale}",
                     self.locations[index],
-                    show(index, read)
+                    show(index, read())
                 )
             }
             Operation::Store {
@@ -148,18 +148,19 @@ impl Things {
                 } else {
                     ""
                 };
-                format!(
-                    "store {} to {}{late}",
-                    show(index, value),
-                    self.locations[index]
-                )
+                let value = match value {
+                    Some(value) => show(index, value),
+                    None => "an unknown value".to_owned(),
+                };
+                format!("store {value} to {}{late}", self.locations[index])
             }
             Operation::Update {
                 location, update, ..
             } => {
                 let index = location.index();
+                let read = read();
                 let (name, old) = (&self.locations[index], show(index, read));
-                match update.apply(read, event.fails_spuriously().into()) {
+                match update.apply(read, event.fails_spuriously()) {
                     Some(new) => {
                         let label = event.operation.label();
                         format!("{label} {name}: {old} to {}", show(index, new))
@@ -193,12 +194,12 @@ impl Things {
                 format!("delivered to {}", self.object(port.index()))
             }
             Operation::Choose { alternatives } => {
-                format!("choose {} of {alternatives}", event.outcome)
+                format!("choose {} of {alternatives}", event.outcome.alternative())
             }
             Operation::Sleep { time } => format!("sleep {time:?}"),
-            Operation::Chance { what } => match (what, event.outcome) {
-                (_, 0) => NOTHING_UNEXPECTED.to_owned(),
-                (Chance::SpuriousUnpark, _) => "park (wakes up spuriously)".to_owned(),
+            Operation::Chance { what } => match (what, event.outcome.is_yes()) {
+                (_, false) => NOTHING_UNEXPECTED.to_owned(),
+                (Chance::SpuriousUnpark, true) => "park (wakes up spuriously)".to_owned(),
             },
             Operation::IsFinished { .. } | Operation::Leads { .. } => {
                 let answer = if event.reply.to_answer() { "yes" } else { "no" };

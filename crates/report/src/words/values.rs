@@ -22,20 +22,24 @@ impl Values {
             pointers: HashMap::new(),
         };
         for event in &execution.events {
-            let read = event.reply.to_value();
             match event.operation {
-                Operation::Load { location, .. } => values.add(location.index(), read),
+                Operation::Load { location, .. } => {
+                    values.add(location.index(), event.reply.to_value());
+                }
                 Operation::Store {
-                    location, value, ..
+                    location,
+                    value: Some(value),
+                    ..
                 } => values.add(location.index(), value),
                 Operation::Update {
                     location, update, ..
                 } => {
+                    let read = event.reply.to_value();
                     values.add(location.index(), read);
                     if let UpdateKind::CompareExchange { expected, .. } = update.kind {
                         values.add(location.index(), expected);
                     }
-                    if let Some(new) = update.apply(read, event.fails_spuriously().into()) {
+                    if let Some(new) = update.apply(read, event.fails_spuriously()) {
                         values.add(location.index(), new);
                     }
                 }

@@ -239,8 +239,12 @@ impl Follower {
         execution: &Execution,
     ) -> bool {
         let one = &self.choices[index];
-        let outcome = seen(event).map_or(event.outcome, |seen| seen.outcome);
-        let turns_out = one.choice.outcome.is_none_or(|wanted| wanted == outcome);
+        let seen = seen(event).map(|seen| seen.outcome);
+        let outcome = seen.unwrap_or(event.outcome.resolution());
+        let turns_out = one
+            .choice
+            .outcome
+            .is_none_or(|wanted| wanted == outcome.number());
         turns_out && self.sees(index, &event.operation, source, execution)
     }
 

@@ -21,14 +21,16 @@ pub use reason::{Chain, Why};
 pub use text::{
     Alternative, AlternativeChoice, AlternativeError, AlternativeReceive, AlternativeSource, Point,
 };
+pub use work::Budget;
 
 use crate::memory::clock::covers;
 use crate::memory::happens_before::{EveryEvent, HappensBefore};
 use trial::Trial;
-use work::Work;
+use work::{Possibility, Work};
 
 use crate::base::ids::EventId;
-use crate::base::reply::Reply;
+use crate::base::outcome::{Outcome, Resolution};
+use crate::base::reply::{Received, Reply};
 use crate::memory::{Model, is_weak};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
@@ -41,6 +43,8 @@ pub struct Receive {
     pub position: usize,
     /// Its actual source and outcome, and the alternatives.
     pub alternatives: Vec<Candidate>,
+    /// Sources and outcomes for which the analysis gave up: each is an alternative or impossible.
+    pub undecided: Vec<Candidate>,
 }
 
 /// A source and an outcome of a receive.
@@ -49,18 +53,22 @@ pub struct Candidate {
     /// The write that is read, the message that is taken, or the call completed before; `None` for
     /// the initial value or state, and for no message.
     pub source: Option<EventId>,
-    /// The outcome: an alternative that the program left open, the waiter that is woken, 1 for a
-    /// spurious failure of a compare-exchange.
-    pub outcome: u32,
+    /// The part of the outcome that the source does not determine.
+    pub outcome: Resolution,
 }
 
 /// Returns the actual source and outcome of an event, if it is a receive.
 pub fn seen(event: &Event) -> Option<Candidate> {
     let outcome = match event.operation {
-        Operation::Load { .. } | Operation::IsFinished { .. } | Operation::Receive { .. } => 0,
-        Operation::Update { .. } => u32::from(event.fails_spuriously()),
-        Operation::Choose { .. } | Operation::Chance { .. } => event.outcome,
-        Operation::Call { call, .. } if !call.is_silent() && !call.gives_back() => event.outcome,
+        Operation::Load { .. }
+        | Operation::IsFinished { .. }
+        | Operation::Receive { .. }
+        | Operation::Update { .. }
+        | Operation::Choose { .. }
+        | Operation::Chance { .. } => event.operation.resolution(event.outcome),
+        Operation::Call { call, .. } if !call.is_silent() && !call.gives_back() => {
+            event.operation.resolution(event.outcome)
+        }
         _ => return None,
     };
     let source = event.source;
@@ -69,16 +77,15 @@ pub fn seen(event: &Event) -> Option<Candidate> {
 
 /// Returns every receive of an execution under this memory model, in the order of the run.
 pub fn of(execution: &Execution, model: Model) -> Vec<Receive> {
-    of_some(execution, model, u64::MAX)
+    of_some(execution, model, Budget::default())
 }
 
-/// As [`of`], with a budget of small steps of work, last receives first: those that are undecided
-/// then are left out.
-pub fn of_some(execution: &Execution, model: Model, work: u64) -> Vec<Receive> {
+/// As [`of`] within a budget, last receives first. Those that are left when no work is, are left out.
+pub fn of_some(execution: &Execution, model: Model, budget: Budget) -> Vec<Receive> {
     let candidates = Candidates {
         execution,
         past: HappensBefore::causes(execution),
-        work: Work::new(work),
+        work: Work::new(budget),
         is_weak: model == Model::Rc11
             && execution
                 .events
@@ -86,12 +93,24 @@ pub fn of_some(execution: &Execution, model: Model, work: u64) -> Vec<Receive> {
                 .any(|event| is_weak(&event.operation)),
     };
     let receive = |(position, event): (usize, &Event)| {
-        seen(event).filter(|_| !candidates.work.is_over())?;
-        let mut alternatives = candidates.of(event);
-        alternatives.sort();
-        (!candidates.work.is_over()).then_some(Receive {
+        let own = seen(event).filter(|_| !candidates.work.is_over())?;
+        let mut found = candidates.of(event);
+        found.sort_by_key(|&(candidate, _)| candidate);
+        let with = |wanted: Possibility| {
+            let with = found.iter().filter(|(_, answer)| *answer == wanted);
+            with.map(|&(candidate, _)| candidate).collect()
+        };
+        let mut undecided: Vec<Candidate> = with(Possibility::Undecided);
+        let mut alternatives: Vec<Candidate> = with(Possibility::Possible);
+        // What happened is possible.
+        if let Some(at) = undecided.iter().position(|one| *one == own) {
+            alternatives.push(undecided.remove(at));
+            alternatives.sort();
+        }
+        Some(Receive {
             position,
             alternatives,
+            undecided,
         })
     };
     let events = execution.events.iter().enumerate().rev();
@@ -103,10 +122,10 @@ pub fn of_some(execution: &Execution, model: Model, work: u64) -> Vec<Receive> {
 /// Returns every receive of an execution with its actual source only.
 pub fn as_seen(execution: &Execution) -> Vec<Receive> {
     let receive = |(position, event): (usize, &Event)| {
-        let alternatives = vec![seen(event)?];
         Some(Receive {
             position,
-            alternatives,
+            alternatives: vec![seen(event)?],
+            undecided: Vec::new(),
         })
     };
     let events = execution.events.iter().enumerate();
@@ -122,11 +141,16 @@ struct Candidates<'a> {
 }
 
 impl Candidates<'_> {
-    fn of(&self, event: &Event) -> Vec<Candidate> {
+    /// Returns the candidates that are possible or undecided.
+    fn of(&self, event: &Event) -> Vec<(Candidate, Possibility)> {
+        let possible = |all: Vec<Candidate>| {
+            let all = all.into_iter();
+            all.map(|one| (one, Possibility::Possible)).collect()
+        };
         match event.operation {
-            Operation::Choose { alternatives } => outcomes(alternatives),
-            Operation::Chance { .. } => outcomes(2),
-            Operation::Call { .. } => self.of_call(event),
+            Operation::Choose { alternatives } => possible(outcomes(alternatives)),
+            Operation::Chance { .. } => possible(outcomes(2)),
+            Operation::Call { .. } => possible(self.of_call(event)),
             Operation::Receive { .. } => self.of_receive(event),
             _ => self.of_read(event),
         }
@@ -150,21 +174,21 @@ impl Candidates<'_> {
             .collect()
     }
 
-    fn is_possible(&self, receive: Event) -> bool {
+    fn decide(&self, receive: Event) -> Possibility {
         let trial = Trial::new(self.execution, &self.past, receive, receive.source);
-        self.succeeds(&trial)
+        self.decide_trial(&trial)
     }
 
-    fn succeeds(&self, trial: &Trial<'_>) -> bool {
+    fn decide_trial(&self, trial: &Trial<'_>) -> Possibility {
         let size = self.execution.events.len() * self.execution.threads.len();
-        self.work.spend(size)
-            && match self.is_weak {
-                true => trial.is_possible_weakly(&self.work),
-                false => trial.is_possible(&self.work),
-            }
+        match (self.work.spend(size), self.is_weak) {
+            (false, _) => Possibility::Undecided,
+            (true, true) => trial.decide_weakly(&self.work),
+            (true, false) => trial.decide(&self.work),
+        }
     }
 
-    fn of_read(&self, event: &Event) -> Vec<Candidate> {
+    fn of_read(&self, event: &Event) -> Vec<(Candidate, Possibility)> {
         let target = match event.operation {
             Operation::IsFinished { target } => Some(target),
             _ => None,
@@ -177,19 +201,24 @@ impl Candidates<'_> {
         let mut found = Vec::new();
         for source in self.candidates(event, writes) {
             let value = self.value(event, source);
+            let reply = match target {
+                Some(_) => Reply::Answer(source.is_some()),
+                None => Reply::Value(value),
+            };
             let ways = match event.operation {
                 Operation::Update { update, .. } => update.outcomes(value),
                 _ => 1,
             };
-            for outcome in 0..ways {
+            for outcome in Resolution::all(ways) {
                 let receive = Event {
                     source,
-                    outcome,
-                    reply: Reply::value(value),
+                    outcome: Outcome::of_update(0, outcome),
+                    reply,
                     ..*event
                 };
-                if self.is_possible(receive) {
-                    found.push(Candidate { source, outcome });
+                let answer = self.decide(receive);
+                if answer != Possibility::Impossible {
+                    found.push((Candidate { source, outcome }, answer));
                 }
             }
         }
@@ -204,9 +233,9 @@ impl Candidates<'_> {
         };
         let write = &self.execution.events[self.past.position(source)];
         match write.operation {
-            Operation::Store { value, .. } => value,
+            Operation::Store { value, .. } => value.unwrap_or_default(),
             Operation::Update { update, .. } => {
-                let written = update.apply(write.reply.to_value(), 0);
+                let written = update.apply(write.reply.to_value(), false);
                 written.unwrap_or(write.reply.to_value())
             }
             _ => 1,
@@ -228,7 +257,7 @@ impl Candidates<'_> {
         });
         let mut offer = |state: &crate::object::Object, source: Option<EventId>| {
             if state.open(call, thread) {
-                let ways = 0..state.outcomes(call, thread);
+                let ways = Resolution::all(state.outcomes(call, thread));
                 found.extend(ways.map(|outcome| Candidate { source, outcome }));
             }
         };
@@ -251,7 +280,7 @@ impl Candidates<'_> {
     }
 
     /// A receive may take any message that is untaken before it and can be the next.
-    fn of_receive(&self, event: &Event) -> Vec<Candidate> {
+    fn of_receive(&self, event: &Event) -> Vec<(Candidate, Possibility)> {
         let Operation::Receive { ports, wait } = event.operation else {
             unreachable!("only asked for receives");
         };
@@ -261,21 +290,25 @@ impl Candidates<'_> {
             _ => false,
         };
         let candidates = self.candidates(event, sends).into_iter();
-        let possible = candidates.filter(|&source| match source {
-            None if wait => event.source.is_none(),
-            None => self.is_possible(Event {
-                source,
-                reply: Reply::received(crate::base::reply::Received::Empty),
-                ..*event
-            }),
-            Some(send) => self.may_take(event, send),
+        let outcome = Resolution::FIRST;
+        let decided = candidates.map(|source| {
+            let answer = match source {
+                None if wait => event.source.is_none().into(),
+                None => self.decide(Event {
+                    source,
+                    reply: Reply::Received(Received::Empty),
+                    ..*event
+                }),
+                Some(send) => self.may_take(event, send),
+            };
+            (Candidate { source, outcome }, answer)
         });
-        possible
-            .map(|source| Candidate { source, outcome: 0 })
+        decided
+            .filter(|&(_, answer)| answer != Possibility::Impossible)
             .collect()
     }
 
-    fn may_take(&self, receive: &Event, send: EventId) -> bool {
+    fn may_take(&self, receive: &Event, send: EventId) -> Possibility {
         let port = |id: EventId| {
             self.execution.events[self.past.position(id)]
                 .operation
@@ -304,12 +337,15 @@ impl Candidates<'_> {
                 && port(event.id) == port(send);
             !is_earlier || taken(event.id)
         });
-        !taken(send) && earlier_are_taken && self.succeeds(&trial)
+        match !taken(send) && earlier_are_taken {
+            true => self.decide_trial(&trial),
+            false => Possibility::Impossible,
+        }
     }
 }
 
 fn outcomes(count: u32) -> Vec<Candidate> {
-    let all = 0..count;
+    let all = Resolution::all(count);
     all.map(|outcome| Candidate {
         source: None,
         outcome,

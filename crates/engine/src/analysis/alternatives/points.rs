@@ -27,11 +27,11 @@ pub fn choice(
             }
         }),
     };
-    let has_ways = own.outcome != 0 || alternative.outcome != 0 || sees.is_none();
+    let has_ways = !own.outcome.is_first() || !alternative.outcome.is_first() || sees.is_none();
     Some(AlternativeChoice {
         receive: point(execution, receive, Role::Receives)?,
         sees,
-        outcome: has_ways.then_some(alternative.outcome),
+        outcome: has_ways.then_some(alternative.outcome.number()),
     })
 }
 

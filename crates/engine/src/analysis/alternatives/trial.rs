@@ -5,13 +5,13 @@
 //! happens-before is known, and the writes of each location must have a consistent coherence order.
 //! In both cases edges are added that follow from known ones; where none follows, both orders of
 //! two writes are tried. (The problem is NP-hard in general: Gibbons and Korach, 1997. In practice
-//! hardly any pair is left to try.)
+//! hardly any pair is left to try; if there are too many, the answer is that it is undecided.)
 
 use std::collections::HashMap;
 
 use super::order::Order;
 use super::weak;
-use super::work::Work;
+use super::work::{Possibility, Work};
 use crate::base::ids::{EventId, ObjectId};
 use crate::memory::clock::{covers, join};
 use crate::memory::happens_before::{EveryEvent, HappensBefore};
@@ -19,9 +19,6 @@ use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::{Operation, Ports};
 use crate::object::Object;
-
-/// Maximum number of tries; undecided cases count as impossible.
-pub(super) const TRIES: u32 = 20_000;
 
 /// A causally closed part of an execution, followed by a receive.
 pub(super) struct Trial<'a> {
@@ -73,24 +70,25 @@ impl<'a> Trial<'a> {
             .chain(std::iter::once(&self.receive))
     }
 
-    /// True when it is consistent under RC11.
-    pub(super) fn is_possible_weakly(&self, work: &Work) -> bool {
+    /// Decides whether it is consistent under RC11.
+    pub(super) fn decide_weakly(&self, work: &Work) -> Possibility {
         match self.receive.operation {
-            Operation::Receive { .. } => self.order().is_some(),
-            _ => weak::is_possible(self, work),
+            Operation::Receive { .. } => self.order().is_some().into(),
+            _ => weak::decide(self, work),
         }
     }
 
-    /// True when it is sequentially consistent.
-    pub(super) fn is_possible(&self, work: &Work) -> bool {
+    /// Decides whether it is sequentially consistent.
+    pub(super) fn decide(&self, work: &Work) -> Possibility {
         let all = self.accesses();
         if let Some(answer) = self.at_a_glance(&all) {
-            return answer;
+            return answer.into();
         }
         let search = Search { all: &all, work };
-        let mut tries = TRIES;
-        self.order()
-            .is_some_and(|order| search.finds_line(order, &mut tries))
+        match self.order() {
+            Some(order) => search.linearise(order, &mut work.tries()),
+            None => Possibility::Impossible,
+        }
     }
 
     /// Decides sequential consistency in simple cases. The receive depends on all other events, so
@@ -244,21 +242,34 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// True when there is a linearization in which every read takes the last write before it.
-    fn finds_line(&self, mut order: Order, tries: &mut u32) -> bool {
-        if *tries == 0 || !self.follow(&mut order) {
-            return false;
+    /// Decides whether there is a linearization in which every read takes the last write before it.
+    fn linearise(&self, mut order: Order, tries: &mut u32) -> Possibility {
+        if !self.follow(&mut order) {
+            return self.refusal();
         }
-        *tries -= 1;
-        let Some((first, second)) = self.undecided(&order) else {
-            return true;
+        let Some((first, second)) = self.unordered(&order) else {
+            return Possibility::Possible;
         };
-        [(first, second), (second, first)]
-            .into_iter()
-            .any(|(first, second)| {
-                let mut order = order.clone();
-                self.add(&mut order, first, second) && self.finds_line(order, tries)
-            })
+        let mut with = |first: EventId, second: EventId| {
+            let Some(left) = tries.checked_sub(1) else {
+                return Possibility::Undecided;
+            };
+            *tries = left;
+            let mut order = order.clone();
+            match self.add(&mut order, first, second) {
+                true => self.linearise(order, tries),
+                false => self.refusal(),
+            }
+        };
+        with(first, second).or(|| with(second, first))
+    }
+
+    /// The answer after an edge could not be added: there is a cycle, unless no work is left.
+    fn refusal(&self) -> Possibility {
+        match self.work.is_over() {
+            true => Possibility::Undecided,
+            false => Possibility::Impossible,
+        }
     }
 
     fn add(&self, order: &mut Order, first: EventId, second: EventId) -> bool {
@@ -266,7 +277,7 @@ impl Search<'_> {
     }
 
     /// Adds all implied edges: a write before a read precedes the read's source, and a write after
-    /// the source follows the read. Returns `false` on a cycle.
+    /// the source follows the read. Returns `false` on a cycle, and if no work is left.
     fn follow(&self, order: &mut Order) -> bool {
         let mut learns = true;
         while std::mem::take(&mut learns) {
@@ -301,7 +312,7 @@ impl Search<'_> {
     }
 
     /// Returns two writes of one location that are not ordered.
-    fn undecided(&self, order: &Order) -> Option<(EventId, EventId)> {
+    fn unordered(&self, order: &Order) -> Option<(EventId, EventId)> {
         self.all.iter().find_map(|Accesses { writes, .. }| {
             let pairs = writes.iter().enumerate().flat_map(|(at, &first)| {
                 let later = writes[at + 1..].iter();

@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 
-use super::trial::{Accesses, TRIES, Trial};
-use super::work::Work;
+use super::trial::{Accesses, Trial};
+use super::work::{Possibility, Work};
 use crate::base::ids::{EventId, ThreadId};
 use crate::memory::Strength;
 use crate::memory::clock::covers;
@@ -18,8 +18,8 @@ use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 
-/// True when the events of the trial are consistent.
-pub(super) fn is_possible(trial: &Trial<'_>, work: &Work) -> bool {
+/// Decides whether the events of the trial are consistent.
+pub(super) fn decide(trial: &Trial<'_>, work: &Work) -> Possibility {
     let mut execution = Execution::default();
     execution.events.extend(trial.events());
     execution.threads.clone_from(&trial.execution.threads);
@@ -41,14 +41,14 @@ pub(super) fn is_possible(trial: &Trial<'_>, work: &Work) -> bool {
     let pairs = |one: &Accesses| (one.reads.len() + one.writes.len()).pow(2);
     let pairs: usize = all.iter().map(pairs).sum();
     if !work.spend(4 * pairs + 64 * execution.events.len()) {
-        return false;
+        return Possibility::Undecided;
     }
     let known = all.iter().map(|one| Coherence::of(one, &before));
     let Some(known) = known.collect::<Option<Vec<Coherence>>>() else {
-        return false;
+        return Possibility::Impossible;
     };
     if !has_strong {
-        return true;
+        return Possibility::Possible;
     }
     let search = Search {
         execution: &execution,
@@ -56,7 +56,7 @@ pub(super) fn is_possible(trial: &Trial<'_>, work: &Work) -> bool {
         all: &all,
         work,
     };
-    search.finds(known, &mut TRIES.clone())
+    search.decide(known, &mut work.tries())
 }
 
 /// Known part of the coherence order of one location.
@@ -178,7 +178,7 @@ impl Coherence {
         (0..count).all(|one| !self.after.has(one, one))
     }
 
-    fn undecided(&self) -> Option<(usize, usize)> {
+    fn unordered(&self) -> Option<(usize, usize)> {
         let count = self.after.count;
         let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
         let mut free = pairs.filter(|&(a, b)| !self.after.has(a, b) && !self.after.has(b, a));
@@ -201,21 +201,28 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn finds(&self, known: Vec<Coherence>, tries: &mut u32) -> bool {
-        if *tries == 0 || !self.work.spend(self.execution.events.len().pow(2)) {
-            return false;
+    fn decide(&self, known: Vec<Coherence>, tries: &mut u32) -> Possibility {
+        if !self.work.spend(self.execution.events.len().pow(2)) {
+            return Possibility::Undecided;
         }
-        *tries -= 1;
         let free = known.iter().enumerate();
-        let mut free = free.filter_map(|(at, one)| Some((at, one.undecided()?)));
+        let mut free = free.filter_map(|(at, one)| Some((at, one.unordered()?)));
         let Some((location, (a, b))) = free.next() else {
-            return self.holds(&known);
+            return self.holds(&known).into();
         };
-        [(a, b), (b, a)].into_iter().any(|(first, second)| {
+        let mut with = |first, second| {
+            let Some(left) = tries.checked_sub(1) else {
+                return Possibility::Undecided;
+            };
+            *tries = left;
             let mut known = known.clone();
             known[location].after.add(first, second);
-            known[location].follow() && self.finds(known, tries)
-        })
+            match known[location].follow() {
+                true => self.decide(known, tries),
+                false => Possibility::Impossible,
+            }
+        };
+        with(a, b).or(|| with(b, a))
     }
 
     /// True when the SeqCst events satisfy `psc`.

@@ -1,26 +1,89 @@
-//! Work budget, so that the analysis of a long execution ends.
+//! Limits of the analysis, so that it ends for long executions and hard cases.
 
 use std::cell::Cell;
 
-/// A budget in small steps.
+/// Answer of an analysis that may give up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Possibility {
+    Possible,
+    Impossible,
+    /// The analysis gave up.
+    Undecided,
+}
+
+impl Possibility {
+    /// The answer for one of two alternatives: possible if either is, impossible if both are.
+    pub(super) fn or(self, other: impl FnOnce() -> Possibility) -> Possibility {
+        match self {
+            Possibility::Possible => self,
+            Possibility::Impossible => other(),
+            Possibility::Undecided => match other() {
+                Possibility::Possible => Possibility::Possible,
+                _ => Possibility::Undecided,
+            },
+        }
+    }
+}
+
+impl From<bool> for Possibility {
+    fn from(is_possible: bool) -> Self {
+        match is_possible {
+            true => Possibility::Possible,
+            false => Possibility::Impossible,
+        }
+    }
+}
+
+/// Limits of an analysis.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// Small steps of work for all receives together.
+    pub work: u64,
+    /// Guessed coherence orders for one source of one receive.
+    pub tries: u32,
+}
+
+impl Default for Budget {
+    /// No limit of work. The number of orders is exponential in the number of unordered writes, hence the
+    /// limit of tries.
+    fn default() -> Self {
+        Budget {
+            work: u64::MAX,
+            tries: 20_000,
+        }
+    }
+}
+
+/// What is left of a budget.
 #[derive(Debug)]
-pub(super) struct Work(Cell<u64>);
+pub(super) struct Work {
+    steps: Cell<u64>,
+    tries: u32,
+}
 
 impl Work {
-    pub(super) fn new(steps: u64) -> Self {
-        Work(Cell::new(steps))
+    pub(super) fn new(budget: Budget) -> Self {
+        Work {
+            steps: Cell::new(budget.work),
+            tries: budget.tries,
+        }
     }
 
     /// Spends steps; returns `false` if none are left.
     #[must_use]
     pub(super) fn spend(&self, steps: usize) -> bool {
-        let left = self.0.get().saturating_sub(steps as u64);
-        self.0.set(left);
+        let left = self.steps.get().saturating_sub(steps as u64);
+        self.steps.set(left);
         left > 0
     }
 
     /// True when no steps are left.
     pub(super) fn is_over(&self) -> bool {
-        self.0.get() == 0
+        self.steps.get() == 0
+    }
+
+    /// Maximum number of tries for one source of one receive.
+    pub(super) fn tries(&self) -> u32 {
+        self.tries
     }
 }

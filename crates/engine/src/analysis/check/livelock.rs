@@ -97,9 +97,8 @@ fn changes(event: &Event, location: LocationId) -> bool {
             Operation::Load { .. } => false,
             Operation::Update { update, .. } => {
                 let old = event.reply.to_value();
-                update
-                    .apply(old, event.outcome)
-                    .is_some_and(|new| new != old)
+                let new = update.apply(old, event.outcome.fails_spuriously());
+                new.is_some_and(|new| new != old)
             }
             _ => true,
         }

@@ -73,7 +73,7 @@ pub fn of(execution: &Execution, object: ObjectId) -> Vec<Notification> {
                 continue;
             }
             condvar::Call::NotifyOne => {
-                let one = event.outcome as usize;
+                let one = event.outcome.waiter();
                 let one = (one < waiting.len()).then(|| waiting.remove(one));
                 one.into_iter().collect()
             }

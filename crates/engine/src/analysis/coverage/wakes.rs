@@ -15,7 +15,7 @@
 use super::board::Board;
 use super::metric::Metric;
 use crate::base::ids::{ObjectId, SiteId, ThreadId};
-use crate::base::reply::Received;
+use crate::base::reply::{Exchange, Grant, Received, Reply};
 use crate::model::event::Event;
 use crate::model::operation::Operation;
 use crate::object::{Call, channel, condvar, monitor, parker, semaphore};
@@ -90,7 +90,7 @@ impl WaitPoint {
                 }
             }
             condvar::Call::Wake { .. } => self.resume(event, board),
-            condvar::Call::NotifyOne => self.notify(0, event.outcome as usize, event.site),
+            condvar::Call::NotifyOne => self.notify(0, event.outcome.waiter(), event.site),
             condvar::Call::NotifyAll => self.notify_all(0, event.site),
         }
     }
@@ -149,7 +149,7 @@ impl WaitPoint {
     fn semaphore(&mut self, call: semaphore::Call, event: &Event, board: &mut Board) {
         let refused = matches!(
             Call::Semaphore(call).grant(event.reply),
-            Some(crate::base::reply::Grant::Refused)
+            Some(Grant::Refused)
         );
         match call {
             semaphore::Call::Release => self.left = Some(event.site),
@@ -165,16 +165,20 @@ impl WaitPoint {
     }
 
     fn channel(&mut self, call: channel::Call, event: &Event, board: &mut Board) {
-        use channel::Answer::{Message, Offered};
-        let answer = channel::Answer::of(event.reply);
+        let Reply::Exchange(answer) = event.reply else {
+            return;
+        };
         match (call, answer) {
-            (channel::Call::Send | channel::Call::TrySend, Message(number) | Offered(number)) => {
+            (
+                channel::Call::Send | channel::Call::TrySend,
+                Exchange::Message(number) | Exchange::Offered(number),
+            ) => {
                 debug_assert_eq!(number as usize, self.sent.len());
                 self.sent.push(event.site);
             }
             (
                 channel::Call::Receive | channel::Call::Accept { .. } | channel::Call::TryReceive,
-                Message(number),
+                Exchange::Message(number),
             ) => {
                 if let Some(&sent) = self.sent.get(number as usize) {
                     board.cover_pair(Metric::WaitNotify, sent, event.site);

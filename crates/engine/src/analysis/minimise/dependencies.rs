@@ -49,7 +49,8 @@ pub(super) fn dependencies(execution: &Execution, in_coherence_order: bool) -> V
                 let end = end.and_then(|id| position_of.get(&id).copied());
                 match end {
                     Some(end)
-                        if event.source.is_some() || event.outcome > 0 && !in_coherence_order =>
+                        if event.source.is_some()
+                            || !event.outcome.sees_end() && !in_coherence_order =>
                     {
                         before.push(end);
                     }

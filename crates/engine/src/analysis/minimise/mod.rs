@@ -68,7 +68,7 @@ fn is_chance(event: &Event) -> bool {
         event.operation,
         Operation::Choose { .. } | Operation::Chance { .. } | Operation::Call { .. }
     );
-    event.fails_spuriously() || event.outcome > 0 && is_choice
+    event.fails_spuriously() || !event.outcome.is_first() && is_choice
 }
 
 /// Returns a plan for the same execution in which each thread runs as far as it can, with every

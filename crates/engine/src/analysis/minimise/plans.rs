@@ -1,5 +1,6 @@
 //! Plans simpler than one that fails.
 
+use crate::base::outcome::Outcome;
 use crate::model::choice::Planned;
 
 /// A maximal run of steps of one thread.
@@ -64,10 +65,14 @@ pub fn twice_closer(plan: &[Planned]) -> impl Iterator<Item = Vec<Planned>> {
 
 /// Returns plans with fewer spurious events: none at all, then all but one.
 pub fn calmer(plan: &[Planned]) -> impl Iterator<Item = Vec<Planned>> {
-    let chances: Vec<usize> = (0..plan.len()).filter(|&at| plan[at].outcome > 0).collect();
+    let chances: Vec<usize> = (0..plan.len())
+        .filter(|&at| !plan[at].outcome.is_first())
+        .collect();
     let without = |which: &[usize]| {
         let mut calm = plan.to_vec();
-        which.iter().for_each(|&at| calm[at].outcome = 0);
+        which
+            .iter()
+            .for_each(|&at| calm[at].outcome = Outcome::FIRST);
         calm
     };
     let all = (chances.len() > 1).then(|| without(&chances));

@@ -6,6 +6,7 @@
 
 use super::dependencies::dependencies;
 use crate::base::ids::{EventId, SiteId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::model::choice::Planned;
 use crate::model::event::Event;
 use crate::model::execution::Execution;
@@ -189,9 +190,9 @@ fn unseen(execution: &Execution, second: usize) -> Option<Swap> {
         .iter()
         .rposition(|other| other.operation.location() == Some(location) && other.writes())?;
     let mut plan = Planned::of(execution, 0..execution.events.len());
-    plan[second].outcome &= match event.operation {
-        Operation::Update { .. } => 1,
-        _ => 0,
+    plan[second].outcome = match event.operation {
+        Operation::Update { .. } => event.outcome.at_last(),
+        _ => Outcome::FIRST,
     };
     Some(Swap {
         first,
@@ -258,7 +259,13 @@ fn held_back(
     let mut plan = Planned::of(execution, order);
     if let Some(thread) = pending {
         let thread = execution.path(thread);
-        plan.insert(until, Planned { thread, outcome: 0 });
+        plan.insert(
+            until,
+            Planned {
+                thread,
+                outcome: Outcome::FIRST,
+            },
+        );
         until += 1;
     }
     (plan, until)

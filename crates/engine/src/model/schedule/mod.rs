@@ -18,6 +18,7 @@ use std::sync::Arc;
 use super::event::Event;
 use super::execution::Execution;
 use super::naming::Names;
+use crate::base::outcome::Outcome;
 
 pub use text::ScheduleError;
 pub use token::TokenError;
@@ -71,7 +72,7 @@ pub struct ScheduleStep {
     /// To what: by label, or by kind, with a number if there are several.
     pub things: Vec<Arc<str>>,
     /// With which outcome; 0 for operations that have only one.
-    pub outcome: u32,
+    pub outcome: Outcome,
 }
 
 /// The check that a schedule belongs to.

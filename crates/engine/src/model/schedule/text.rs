@@ -21,6 +21,7 @@ use std::str::Chars;
 use std::sync::Arc;
 
 use super::{CheckName, Schedule, ScheduleStep, TokenError};
+use crate::base::outcome::Outcome;
 
 const START: &str = "raddle schedule ";
 const VERSION: u32 = 2;
@@ -59,8 +60,8 @@ pub(super) fn write_step(step: &ScheduleStep, f: &mut fmt::Formatter<'_>) -> fmt
         f.write_str(" ")?;
         write_name(thing, f)?;
     }
-    if step.outcome != 0 || step.operation == "choose" {
-        write!(f, "={}", step.outcome)?;
+    if !step.outcome.is_first() || step.operation == "choose" {
+        write!(f, "={}", step.outcome.number())?;
     }
     Ok(())
 }
@@ -240,14 +241,15 @@ fn read_line(line: &str, schedule: &mut Schedule) -> Result<(), &'static str> {
             thread: Arc::clone(&thread),
             operation: Cow::Owned(operation),
             things: Vec::new(),
-            outcome: 0,
+            outcome: Outcome::FIRST,
         };
         while let Some(thing) = words.name(true)? {
             step.things.push(Arc::from(thing));
         }
         if words.take('=') {
             let outcome = words.name(false)?.unwrap_or_default();
-            step.outcome = outcome.parse().map_err(|_| "an outcome is not a number")?;
+            let number = outcome.parse().map_err(|_| "an outcome is not a number")?;
+            step.outcome = Outcome::nth(number);
         }
         schedule.steps.push(step);
         if !words.take(',') {
@@ -326,7 +328,7 @@ mod tests {
     fn text_makes_an_exact_round_trip() {
         let schedule: Schedule = TEXT.parse().unwrap();
         assert_eq!(schedule.steps.len(), 10);
-        assert_eq!(schedule.steps[4].outcome, 3);
+        assert_eq!(schedule.steps[4].outcome, Outcome::nth(3));
         assert_eq!(
             schedule.steps[4].things,
             [Arc::from("Port#1"), Arc::from("my; port")]
@@ -348,7 +350,7 @@ mod tests {
                 // Tokens can spell any.
                 operation: Cow::Borrowed(name),
                 things: vec![Arc::from(name), Arc::from(name)],
-                outcome: 1,
+                outcome: Outcome::nth(1),
             };
             let check = CheckName {
                 test: name.to_owned(),

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::digits::{checksum, from_digits, to_digits};
 use super::text::other_version;
 use super::{CheckName, Schedule, ScheduleStep, ThreadPath};
+use crate::base::outcome::Outcome;
 
 const VERSION: u32 = 1;
 const CHECKSUM: usize = 4;
@@ -148,9 +149,9 @@ impl Writer {
                     .collect();
                 let kind: (&str, Vec<u32>) = (&step.operation, things);
                 let kind = kinds.position(&kind);
-                stretches.number(kind << 1 | u32::from(step.outcome != 0));
-                if step.outcome != 0 {
-                    stretches.number(step.outcome);
+                stretches.number(kind << 1 | u32::from(!step.outcome.is_first()));
+                if !step.outcome.is_first() {
+                    stretches.number(step.outcome.number());
                 }
             }
         }
@@ -271,7 +272,7 @@ impl Reader<'_> {
                     thread: Arc::clone(&thread),
                     operation: Cow::Owned(operation.clone()),
                     things: things.clone(),
-                    outcome,
+                    outcome: Outcome::nth(outcome),
                 });
             }
         }

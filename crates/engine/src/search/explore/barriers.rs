@@ -108,7 +108,7 @@ impl Frame {
         if !only {
             self.branch(Change::Choose {
                 event: question,
-                outcome: 1 - answer,
+                outcome: answer.opposite(),
             });
         }
     }

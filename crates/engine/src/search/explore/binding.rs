@@ -6,11 +6,12 @@
 //! that contradicts an earlier binding, or the operation differs, the program is nondeterministic.
 
 use crate::base::ids::{EventId, LocationId, ObjectId, PortListId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Record};
 use crate::model::operation::{Operation, Ports};
 use crate::search::graph::{Graph, NodeKind, ObjectLog};
-use crate::world::{State, UNSETTLED};
+use crate::world::State;
 
 #[derive(Debug, Default)]
 pub(crate) struct Binding {
@@ -174,15 +175,15 @@ impl Binding {
         })))
     }
 
-    /// Returns the number, in the running world, of the message that the thread's receive takes in
-    /// the graph.
+    /// Returns the outcome, in the running world, with which the thread's receive takes
+    /// its message of the graph.
     pub(crate) fn message(
         &self,
         graph: &Graph,
         state: &State,
         thread: ThreadId,
         source: Option<EventId>,
-    ) -> Option<u32> {
+    ) -> Option<Outcome> {
         let Operation::Receive { ports, .. } = *state.pending(thread) else {
             return None;
         };
@@ -194,10 +195,10 @@ impl Binding {
         let mut messages = state.messages(ports);
         let position =
             messages.position(|(_, at, message)| at == port && message.send.thread == sender);
-        position.map(|position| position as u32)
+        position.map(|position| Outcome::nth(position as u32))
     }
 
-    /// Returns the number, in the running world, of the group that the event belongs to in the
+    /// Returns the outcome, in the running world, with which the event passes in its group of the
     /// graph.
     fn group(
         &self,
@@ -205,7 +206,7 @@ impl Binding {
         state: &State,
         barrier: ObjectId,
         event: EventId,
-    ) -> Option<u32> {
+    ) -> Option<Outcome> {
         let thread = self.to_world(event.thread);
         let meeting = graph.node(event).source.unwrap_or(event);
         let members: Vec<ThreadId> = graph
@@ -213,7 +214,8 @@ impl Binding {
             .filter_map(|one| self.threads.world(one.thread.index()))
             .collect();
         let barrier = self.objects.world(barrier.index())?;
-        state.group_of(barrier, thread, &members)
+        let number = state.group_of(barrier, thread, &members)?;
+        Some(Outcome::nth(number))
     }
 
     /// Returns the choice that performs the graph's event, or a divergence if the program does
@@ -230,16 +232,19 @@ impl Binding {
             let outcome = match node.kind {
                 NodeKind::Receive { .. } => self.message(graph, state, thread, node.source),
                 NodeKind::Pass { barrier } => self.group(graph, state, barrier, event),
-                NodeKind::AskLeader { .. } => Some(node.outcome.min(state.outcomes(thread) - 1)),
+                NodeKind::AskLeader { .. } => Some(node.outcome.answer_of(state.outcomes(thread))),
                 NodeKind::Read { location }
                 | NodeKind::Write { location }
-                | NodeKind::HangUp { location, .. } => Some(self.back(graph, event, location)),
-                NodeKind::ReadForUpdate { location, .. } => {
-                    Some(2 * self.back(graph, event, location) + node.outcome)
+                | NodeKind::HangUp { location, .. } => {
+                    Some(Outcome::of_access(self.back(graph, event, location)))
                 }
-                _ => Some(node.outcome),
+                NodeKind::ReadForUpdate { location, .. } => {
+                    let back = self.back(graph, event, location);
+                    Some(Outcome::of_update(back, node.outcome))
+                }
+                _ => Some(node.outcome.outcome()),
             };
-            let outcome = outcome.unwrap_or(0);
+            let outcome = outcome.unwrap_or(Outcome::FIRST);
             self.note_done(graph, event);
             return Ok(Choice { thread, outcome });
         }
@@ -325,9 +330,8 @@ impl Binding {
         let thread = self.to_world(event.thread);
         let reads = |here: LocationId, location: LocationId, binding: &Self| {
             let value = state.value_of(here, binding.back(graph, event, location));
-            // A value that the program stores by itself is unknown when the graph is built.
             let expected = graph.value(location, node.source);
-            expected == value || expected == UNSETTLED
+            expected.is_none_or(|expected| expected == value)
         };
         match (node.kind, *state.pending(thread)) {
             (NodeKind::Begin, Operation::Begin) | (NodeKind::End { .. }, Operation::End) => true,
@@ -357,7 +361,7 @@ impl Binding {
                     value,
                     ..
                 },
-            ) => self.bind_location(location, here) && node.value == value,
+            ) => self.bind_location(location, here) && (value.is_none() || node.written() == value),
             (
                 NodeKind::ReadForUpdate { location, update },
                 Operation::Update {

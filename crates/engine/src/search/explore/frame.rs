@@ -3,6 +3,7 @@
 
 use super::revisit;
 use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
+use crate::base::outcome::Resolution;
 use crate::memory::clock::covers;
 use crate::object::Call;
 use crate::search::graph::{Graph, NodeKind};
@@ -49,7 +50,7 @@ pub(crate) enum Change {
     Source {
         read: EventId,
         source: Option<EventId>,
-        outcome: u32,
+        outcome: Resolution,
     },
     /// Another position of a write in coherence order.
     Place { write: EventId, position: usize },
@@ -59,16 +60,16 @@ pub(crate) enum Change {
         write: EventId,
         position: usize,
         read: EventId,
-        outcome: u32,
+        outcome: Resolution,
     },
     /// Another call, or another outcome, for the completion with this stamp.
     Complete {
         stamp: u32,
         call: EventId,
-        outcome: u32,
+        outcome: Resolution,
     },
     /// Another alternative of a choice.
-    Choose { event: EventId, outcome: u32 },
+    Choose { event: EventId, outcome: Resolution },
     /// Another message for a receive, or none.
     Take {
         receive: EventId,
@@ -261,8 +262,8 @@ impl Frame {
             let node = *graph.node(receive);
             let state = &graph.object(object).states[node.value as usize];
             let outcomes = state.outcomes(call, send.thread);
-            graph.move_completion(node.stamp, send, 0);
-            for outcome in 1..outcomes {
+            graph.move_completion(node.stamp, send, Resolution::FIRST);
+            for outcome in Resolution::others(outcomes) {
                 self.branch(Change::Complete {
                     stamp: node.stamp,
                     call: send,
@@ -286,7 +287,7 @@ impl Frame {
         let kind = graph.node(send).kind;
         let location = kind.writes().expect("a send is a call or a write");
         graph.unplace(location, send);
-        let outcomes = (graph.node(receive).kind).outcomes(graph.node(send).value);
+        let outcomes = (graph.node(receive).kind).outcomes(graph.node(send).written());
         if let NodeKind::WriteOfUpdate { .. } = kind {
             let read = EventId {
                 index: send.index - 1,
@@ -294,7 +295,7 @@ impl Frame {
             };
             let position = graph.coherence(location, graph.node(read).source);
             graph.place(location, send, position);
-            for outcome in 1..outcomes {
+            for outcome in Resolution::others(outcomes) {
                 self.branch(Change::Source {
                     read: receive,
                     source: Some(send),
@@ -309,7 +310,7 @@ impl Frame {
             if !self.graph.may_place(location, position) {
                 continue;
             }
-            for outcome in u32::from(position == last)..outcomes {
+            for outcome in untaken(outcomes, position == last) {
                 self.branch(Change::PlaceForRead {
                     write: send,
                     position,
@@ -322,14 +323,15 @@ impl Frame {
 
     /// Returns an update that read a value for which it writes, but has no write yet, with the
     /// value to write.
-    pub(crate) fn missing_write(&self) -> Option<(EventId, LocationId, u64)> {
+    pub(crate) fn missing_write(&self) -> Option<(EventId, LocationId, Option<u64>)> {
         self.graph.canonical.iter().find_map(|&thread| {
             let (read, node) = self.graph.tail(thread)?;
             let NodeKind::ReadForUpdate { location, update } = node.kind else {
                 return None;
             };
-            let value = update.apply(self.graph.value(location, node.source), node.outcome)?;
-            Some((read, location, value))
+            let old = self.graph.value(location, node.source)?;
+            let value = update.apply(old, node.outcome.fails_spuriously())?;
+            Some((read, location, Some(value)))
         })
     }
 
@@ -355,7 +357,7 @@ impl Frame {
     pub(crate) fn push_choice(&mut self, thread: ThreadId, alternatives: u32) {
         let event = self.push_step(thread, NodeKind::Choose { alternatives });
         self.graph.set_clocks(event);
-        for outcome in 1..alternatives {
+        for outcome in Resolution::others(alternatives) {
             self.branch(Change::Choose { event, outcome });
         }
     }
@@ -377,7 +379,7 @@ impl Frame {
         for place in known..=count {
             let source = source(place);
             let outcomes = kind.outcomes(self.graph.value(location, source));
-            let changes = (u32::from(place == count)..outcomes).map(|outcome| Change::Source {
+            let changes = untaken(outcomes, place == count).map(|outcome| Change::Source {
                 read,
                 source,
                 outcome,
@@ -414,7 +416,7 @@ impl Frame {
         thread: ThreadId,
         kind: NodeKind,
         location: LocationId,
-        value: u64,
+        value: Option<u64>,
     ) {
         let write = self.push_write(thread, kind, location, value);
         if !matches!(kind, NodeKind::WriteOfUpdate { .. }) {
@@ -443,11 +445,11 @@ impl Frame {
         thread: ThreadId,
         kind: NodeKind,
         location: LocationId,
-        value: u64,
+        value: Option<u64>,
     ) -> EventId {
         debug_assert_eq!(kind.writes(), Some(location));
         let write = self.graph.push(thread, kind);
-        self.graph.node_mut(write).value = value;
+        self.graph.node_mut(write).set_written(value);
         self.graph.set_clocks(write);
         self.push_revisits(write);
         write
@@ -518,7 +520,7 @@ impl Frame {
             .map(|&(id, _)| id)
             .min_by_key(|&id| graph.rank(id));
         if let Some(oldest) = oldest {
-            let completion = self.graph.push_completion(oldest, 0);
+            let completion = self.graph.push_completion(oldest, Resolution::FIRST);
             self.steps.push(completion);
             self.graph.node_mut(completion).oldest = true;
             self.graph.set_clocks(completion);
@@ -533,7 +535,7 @@ impl Frame {
                 if call != oldest && left_out {
                     continue;
                 }
-                for outcome in u32::from(call == oldest)..outcomes {
+                for outcome in untaken(outcomes, call == oldest) {
                     self.branch(Change::Complete {
                         stamp,
                         call,
@@ -546,4 +548,9 @@ impl Frame {
         self.open_calls = calls;
         oldest.map(|call| call.thread)
     }
+}
+
+/// Resolutions out of this number that are branches: all but the first if the graph has that one.
+fn untaken(count: u32, has_first: bool) -> impl Iterator<Item = Resolution> {
+    (u32::from(has_first)..count).map(Resolution::nth)
 }

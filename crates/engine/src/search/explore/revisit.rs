@@ -93,11 +93,11 @@ pub(crate) fn all_maximal(graph: &Graph, receive: EventId, send: EventId, prefix
 pub(crate) fn is_never_deleted(graph: &Graph, event: EventId) -> bool {
     // Stand for no send, with an empty causal prefix.
     let nothing = vec![0; graph.threads.len()];
-    let nobody = EventId {
+    let no_send = EventId {
         thread: ThreadId::new(graph.threads.len()),
         index: 0,
     };
-    !is_maximal(graph, event, nobody, &nothing)
+    !is_maximal(graph, event, no_send, &nothing)
 }
 
 /// True when no revisit will delete the event or change its source. Either would require the event
@@ -117,11 +117,11 @@ pub(crate) fn is_final(graph: &Graph, event: EventId) -> bool {
         Some(source) => graph.causal(source).to_vec(),
         None => vec![0; graph.threads.len()],
     };
-    let nobody = EventId {
+    let no_send = EventId {
         thread: ThreadId::new(graph.threads.len()),
         index: 0,
     };
-    !is_maximal(graph, event, nobody, &prefix)
+    !is_maximal(graph, event, no_send, &prefix)
 }
 
 /// True when the event is the search's first choice, given the kept events: those inserted no later
@@ -154,9 +154,9 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId, prefix: &[u32]) -> b
         }
         NodeKind::Send { port } => graph.is_maximal_send(event, port, kept),
         NodeKind::Receive { ports, wait } => graph.is_maximal_receive(event, ports, wait, kept),
-        NodeKind::Choose { .. } => node.outcome == 0,
+        NodeKind::Choose { .. } => node.outcome.is_first(),
         NodeKind::Read { location } | NodeKind::ReadForUpdate { location, .. } => {
-            node.outcome == 0
+            node.outcome.is_first()
                 && node.source.is_none_or(kept)
                 && last_in_coherence(location, node.source)
         }
@@ -182,7 +182,7 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId, prefix: &[u32]) -> b
                 index: event.index - 1,
                 ..event
             };
-            node.outcome == 0
+            node.outcome.is_first()
                 && kept(call)
                 && (node.oldest || !older_call_waits(graph, object, event, kept))
         }

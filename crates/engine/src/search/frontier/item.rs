@@ -228,7 +228,7 @@ fn write_line(out: &mut String, line: &ThreadLog, sites: &mut Sites<'_>) {
         node.kind.write(out);
         node.source.write(out);
         node.outcome.write(out);
-        node.value.write(out);
+        node.written().write(out);
         node.oldest.write(out);
         node.strength.write(out);
         node.failure.write(out);
@@ -241,12 +241,16 @@ fn read_event(
     words: &mut Reader<'_>,
     places: &[SiteId],
 ) -> Result<(Node, Option<SiteId>), Problem> {
+    let (stamp, kind, source, outcome) =
+        (words.read()?, words.read()?, words.read()?, words.read()?);
+    let written: Option<u64> = words.read()?;
     let node = Node {
-        stamp: words.read()?,
-        kind: words.read()?,
-        source: words.read()?,
-        outcome: words.read()?,
-        value: words.read()?,
+        stamp,
+        kind,
+        source,
+        outcome,
+        value: written.unwrap_or_default(),
+        is_unknown: written.is_none(),
         oldest: words.read()?,
         strength: words.read()?,
         failure: words.read()?,
@@ -254,6 +258,10 @@ fn read_event(
         place: 0,
         unread: 0,
     };
+    // Only a store may have no value.
+    if node.is_unknown && !matches!(node.kind, NodeKind::Write { .. }) {
+        return Err(unknown("-"));
+    }
     Ok((node, place(words, places)?))
 }
 
@@ -360,7 +368,7 @@ impl Graph {
                 if !state.takes(call) {
                     return Err(Problem::Events);
                 }
-                let reply = state.apply(call, id.thread, node.outcome);
+                let reply = state.apply(call, id.thread, node.outcome.outcome());
                 machine
                     .synchronizations
                     .push(state.synchronization(call, reply));

@@ -10,6 +10,7 @@
 
 use super::{Graph, Node, NodeKind};
 use crate::base::ids::{EventId, ObjectId, ThreadId};
+use crate::base::outcome::Resolution;
 use crate::base::subsets::subset;
 use crate::memory::clock::{covers, join};
 use crate::object::barrier::only_answer;
@@ -250,7 +251,7 @@ impl Graph {
         barrier: ObjectId,
         question: EventId,
         kept: impl Fn(EventId) -> bool,
-    ) -> (u32, bool) {
+    ) -> (Resolution, bool) {
         let group = self.node(question).source;
         let about_it = |&&other: &&EventId| {
             other != question && self.node(other).source == group && kept(other)
@@ -258,12 +259,12 @@ impl Graph {
         let others = self.barrier(barrier).questions.iter().filter(about_it);
         let answered = others.map(|&other| {
             let other = self.node(other);
-            (other.value, other.outcome == 1)
+            (other.value, other.outcome.is_yes())
         });
         let member = self.node(question).value;
         match only_answer(answered, member, self.group_size(barrier)) {
-            Some(leads) => (u32::from(leads), true),
-            None => (1, false),
+            Some(leads) => (Resolution::of_answer(leads), true),
+            None => (Resolution::of_answer(true), false),
         }
     }
 

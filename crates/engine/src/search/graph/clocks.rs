@@ -242,7 +242,8 @@ impl Graph {
             NodeKind::WriteOfUpdate { .. } => self.node(read_of(id)).strength,
             NodeKind::ReadForUpdate { location, update } => {
                 let old = self.value(location, node.source);
-                match update.apply(old, node.outcome) {
+                let fails = node.outcome.fails_spuriously();
+                match old.and_then(|old| update.apply(old, fails)) {
                     Some(_) => node.strength,
                     None => node.failure,
                 }

@@ -17,6 +17,7 @@ mod undo;
 
 use super::reduce::Reductions;
 use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
+use crate::base::outcome::Resolution;
 use crate::base::rng::mix;
 use crate::memory::Strength;
 use crate::model::operation::{Ports, Update};
@@ -141,10 +142,10 @@ impl NodeKind {
         }
     }
 
-    /// Number of outcomes of the event if it reads this value.
-    pub(crate) fn outcomes(&self, value: u64) -> u32 {
-        match self {
-            NodeKind::ReadForUpdate { update, .. } => update.outcomes(value),
+    /// Number of resolutions of the event if it reads this value.
+    pub(crate) fn outcomes(&self, value: Option<u64>) -> u32 {
+        match (self, value) {
+            (NodeKind::ReadForUpdate { update, .. }, Some(value)) => update.outcomes(value),
             _ => 1,
         }
     }
@@ -172,11 +173,13 @@ pub(crate) struct Node {
     /// Reads-from: the write of a read (`None` is the initial value), the send of a receive; for a
     /// send, the receive that takes it.
     pub(crate) source: Option<EventId>,
-    pub(crate) outcome: u32,
+    pub(crate) outcome: Resolution,
     /// Of a write, the value; of a completion or a meeting, its position among those of its object;
     /// of a question about a leader, the thread asked about; of a receive from an ordered port, the
     /// number of messages taken before.
     pub(crate) value: u64,
+    /// Of a write: true when the value is unknown, because the program has not written it yet.
+    pub(crate) is_unknown: bool,
     /// Of a completion: true when no older call could have been completed instead at insertion.
     /// Deleting events never makes this false.
     pub(crate) oldest: bool,
@@ -187,6 +190,19 @@ pub(crate) struct Node {
     /// Ordering of an access or a fence, and ordering of a failed update.
     pub(crate) strength: Strength,
     pub(crate) failure: Strength,
+}
+
+impl Node {
+    /// The value of a write, if it is known.
+    pub(crate) fn written(&self) -> Option<u64> {
+        (!self.is_unknown).then_some(self.value)
+    }
+
+    /// Sets the value of a write.
+    pub(crate) fn set_written(&mut self, value: Option<u64>) {
+        self.is_unknown = value.is_none();
+        self.value = value.unwrap_or_default();
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -400,11 +416,11 @@ impl Graph {
         self.location(self.ended(thread)).writes.first().copied()
     }
 
-    /// Returns the value that a read with this source takes.
-    pub(crate) fn value(&self, location: LocationId, source: Option<EventId>) -> u64 {
+    /// Returns the value that a read with this source takes, if it is known.
+    pub(crate) fn value(&self, location: LocationId, source: Option<EventId>) -> Option<u64> {
         match source {
-            None => self.location(location).initial,
-            Some(write) => self.node(write).value,
+            None => Some(self.location(location).initial),
+            Some(write) => self.node(write).written(),
         }
     }
 
@@ -520,8 +536,9 @@ impl Graph {
             stamp,
             run,
             source: None,
-            outcome: 0,
+            outcome: Resolution::FIRST,
             value: 0,
+            is_unknown: false,
             unread: 0,
             oldest: false,
             place: 0,
@@ -560,7 +577,7 @@ impl Graph {
     }
 
     /// Completes a call as the next completion of its object.
-    pub(crate) fn push_completion(&mut self, call: EventId, outcome: u32) -> EventId {
+    pub(crate) fn push_completion(&mut self, call: EventId, outcome: Resolution) -> EventId {
         let NodeKind::Call { object, .. } = self.node(call).kind else {
             unreachable!("only calls are completed");
         };
@@ -569,7 +586,7 @@ impl Graph {
         id
     }
 
-    fn finish_completion(&mut self, id: EventId, object: ObjectId, outcome: u32) {
+    fn finish_completion(&mut self, id: EventId, object: ObjectId, outcome: Resolution) {
         let call = EventId {
             index: id.index - 1,
             ..id
@@ -581,7 +598,7 @@ impl Graph {
         let position = log.completions.len() as u64;
         log.completions.push(id);
         let mut state = log.state().clone();
-        let reply = state.apply(call, id.thread, outcome);
+        let reply = state.apply(call, id.thread, outcome.outcome());
         log.synchronizations
             .push(state.synchronization(call, reply));
         log.states.push(state);
@@ -592,7 +609,7 @@ impl Graph {
 
     /// Makes the last completion of an object complete another call. It keeps its position in
     /// insertion order.
-    pub(crate) fn move_completion(&mut self, stamp: u32, call: EventId, outcome: u32) {
+    pub(crate) fn move_completion(&mut self, stamp: u32, call: EventId, outcome: Resolution) {
         let old = self.order[stamp as usize];
         let removed = self.threads[old.thread.index()]
             .nodes

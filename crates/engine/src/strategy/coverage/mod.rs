@@ -30,6 +30,7 @@ use crate::analysis::coverage::bits::Bits;
 use crate::analysis::coverage::catalogue::Id;
 use crate::analysis::coverage::{Coverage, Metrics, Requirement, Standing};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::rng::Rng;
 use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Ending};
@@ -318,11 +319,11 @@ impl Strategy for CoverageGuided {
             }
         };
         let outcomes = state.outcomes(thread) as usize;
-        let mut outcome = 0;
+        let mut outcome = Outcome::FIRST;
         if outcomes > 1 {
-            outcome = self.stream.next(outcomes, &mut self.rng) as u32;
+            outcome = Outcome::nth(self.stream.next(outcomes, &mut self.rng) as u32);
             while !state.allows(thread, outcome) {
-                outcome = self.rng.below(outcomes) as u32;
+                outcome = Outcome::nth(self.rng.below(outcomes) as u32);
             }
         }
         Ok(Choice { thread, outcome })

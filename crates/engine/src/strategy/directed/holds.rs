@@ -5,6 +5,7 @@ use crate::analysis::alternatives::follow::{
     Follower, Role, Verdict, does, is_done_to, takes, thing,
 };
 use crate::base::ids::{EventId, ObjectId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::model::naming::is_thread;
 use crate::model::operation::Operation;
 use crate::model::schedule::ThreadPath;
@@ -14,7 +15,7 @@ use crate::world::State;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stance {
     /// It is about to receive from the wanted source, with this outcome.
-    Ready(u32),
+    Ready(Outcome),
     /// It does not affect the alternative.
     Free,
     /// It is about to send what a choice wants to see.
@@ -133,7 +134,7 @@ pub(super) fn learn(
         Stance::Waits(choice) => match follower.choices[choice].source {
             Some(source) => {
                 // It came too early: another write is in the place of its source.
-                if let Some(instead) = state.would_see(thread, 0)
+                if let Some(instead) = state.would_see(thread, Outcome::FIRST)
                     && instead != source
                 {
                     add(hold_source(state, source, instead));

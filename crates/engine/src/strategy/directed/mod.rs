@@ -15,6 +15,7 @@ use crate::analysis::alternatives::Alternative;
 use crate::analysis::alternatives::follow::{Followed, Follower};
 use crate::analysis::alternatives::reason::{Evidence, Why};
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::memory::Model;
 use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Ending, Record};
@@ -40,6 +41,9 @@ pub struct Directed {
     /// Number of choices found wrong in the current run.
     wrong: usize,
     found: bool,
+    /// True when a run was cut off at the maximum number of events before it contradicted the
+    /// alternative.
+    is_cut: bool,
     evidence: Evidence,
     model: Model,
 }
@@ -64,6 +68,7 @@ impl Directed {
             last: ThreadId::MAIN,
             wrong: 0,
             found: false,
+            is_cut: false,
             model,
         }
     }
@@ -83,10 +88,12 @@ impl Directed {
         &self.alternative
     }
 
-    /// Returns why no execution fits; `None` unless all were examined.
+    /// Returns why no execution fits; `None` unless all were examined to their ends.
     pub fn why(&self) -> Option<Why> {
         match &self.phase {
-            Phase::Searching(search) if !self.found && search.extent() == Extent::All => {
+            Phase::Searching(search)
+                if !self.found && !self.is_cut && search.extent() == Extent::All =>
+            {
                 Some(self.evidence.why(self.model))
             }
             _ => None,
@@ -130,7 +137,7 @@ impl Directed {
         self.last = threads[next];
         let outcome = match stances[next] {
             Stance::Ready(outcome) => outcome,
-            _ => 0,
+            _ => Outcome::FIRST,
         };
         Ok(Choice {
             thread: self.last,
@@ -185,6 +192,7 @@ impl Strategy for Directed {
         let counts = !matches!(ending, Ending::Discarded | Ending::Diverged(_));
         self.found = counts && self.follower.fits();
         self.attempts += u64::from(!self.found);
+        self.is_cut |= *ending == Ending::TooManyEvents && self.follower.wrong().next().is_none();
         self.evidence.add(execution, &self.follower);
         match &mut self.phase {
             Phase::Searching(search) => search.end(execution, ending),

@@ -3,7 +3,7 @@
 use crate::analysis::alternatives::AlternativeSource;
 use crate::analysis::alternatives::follow::{Follower, Role, Verdict, fits};
 use crate::base::ids::ThreadId;
-use crate::model::operation::Operation;
+use crate::base::outcome::Outcome;
 use crate::world::State;
 
 impl Follower {
@@ -35,13 +35,15 @@ impl Follower {
     }
 
     /// Returns the outcome with which the thread's pending operation satisfies these choices.
-    pub(super) fn outcome(&self, state: &State, thread: ThreadId, all: &[usize]) -> Option<u32> {
+    pub(super) fn outcome(
+        &self,
+        state: &State,
+        thread: ThreadId,
+        all: &[usize],
+    ) -> Option<Outcome> {
         let operation = state.pending(thread);
-        let right = |&outcome: &u32| {
-            let way = match operation {
-                Operation::Update { .. } => outcome & 1,
-                _ => outcome,
-            };
+        let right = |&outcome: &Outcome| {
+            let way = operation.resolution(outcome).number();
             let source = state.would_see(thread, outcome);
             state.allows(thread, outcome)
                 && all.iter().all(|&index| {
@@ -50,6 +52,6 @@ impl Follower {
                         && self.sees(index, operation, source, state.execution())
                 })
         };
-        (0..state.outcomes(thread)).find(right)
+        state.each_outcome(thread).find(right)
     }
 }

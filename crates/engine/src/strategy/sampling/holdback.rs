@@ -5,6 +5,7 @@
 //! wants, that is a deadlock. (DeadlockFuzzer, Joshi et al., PLDI 2009, does the same.)
 
 use crate::base::ids::{SiteId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::base::rng::Rng;
 use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
@@ -49,7 +50,7 @@ impl Strategy for Holdback {
         }
         let thread = threads[self.below(threads.len())];
         let outcome = self.below(state.outcomes(thread) as usize);
-        let outcome = outcome as u32;
+        let outcome = Outcome::nth(outcome as u32);
         Ok(match state.allows(thread, outcome) {
             true => Choice { thread, outcome },
             false => Choice::run(thread),

@@ -33,6 +33,7 @@ pub(super) use shares::Shares;
 pub(super) use target::Target;
 
 use crate::base::ids::ThreadId;
+use crate::base::outcome::Outcome;
 use crate::base::rng::Rng;
 use crate::model::choice::Choice;
 use crate::model::ending::Ending;
@@ -53,9 +54,9 @@ pub(super) fn below(rng: &mut Rng, bound: u32) -> u32 {
 #[inline]
 pub(super) fn run(rng: &mut Rng, state: &State, thread: ThreadId) -> Choice {
     let outcomes = state.outcomes(thread);
-    let mut outcome = below(rng, outcomes);
-    while outcome != 0 && !state.allows(thread, outcome) {
-        outcome = below(rng, outcomes);
+    let mut outcome = Outcome::nth(below(rng, outcomes));
+    while !outcome.is_first() && !state.allows(thread, outcome) {
+        outcome = Outcome::nth(below(rng, outcomes));
     }
     Choice { thread, outcome }
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 
 use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::memory::Model;
 use crate::memory::happens_before::{EveryEvent, HappensBefore, LatestWrites};
 use crate::model::choice::Choice;
@@ -319,7 +320,7 @@ impl<'a> Definition<'a> {
                 Operation::HangUp { .. } if back == 0 => outcomes.push(0),
                 Operation::Update { update, .. } => {
                     let old = state.value_of(location, back as u32);
-                    let succeeds = update.apply(old, 0).is_some();
+                    let succeeds = update.apply(old, false).is_some();
                     if !succeeds || !splits_update(back) {
                         outcomes.push(2 * back as u32);
                     }
@@ -356,7 +357,7 @@ fn random_operation(rng: &mut fastrand::Rng, port: ObjectId, threads: usize) -> 
         },
         6..11 => Operation::Store {
             location,
-            value,
+            value: Some(value),
             ordering: rng.choice([Relaxed, Release]).unwrap(),
         },
         11..16 => Operation::Update {
@@ -413,9 +414,10 @@ fn clocks_and_outcomes_are_as_defined() {
                 "clock of {thread:?}, seed {seed}"
             );
             let expected = definition.outcomes(state, thread, &operation);
-            let outcomes = 0..state.outcomes(thread);
-            let count = outcomes.len();
-            let allowed: Vec<u32> = outcomes.filter(|&it| state.allows(thread, it)).collect();
+            let count = state.outcomes(thread);
+            let outcomes = state.each_outcome(thread);
+            let allowed = outcomes.filter(|&it| state.allows(thread, it));
+            let allowed: Vec<u32> = allowed.map(Outcome::number).collect();
             assert_eq!(
                 allowed, expected,
                 "{operation:?} of {thread:?}, seed {seed}"
@@ -426,7 +428,7 @@ fn clocks_and_outcomes_are_as_defined() {
                 assert_eq!(count == 1, allowed.len() == 1, "nothing is drawn in vain");
             }
             let outcome = rng.choice(allowed).unwrap();
-            state.perform(thread, outcome, true);
+            state.perform(thread, Outcome::nth(outcome), true);
             let event = state.execution.events.last().unwrap();
             if let Some(location) = operation.location()
                 && let Some(writes) = written(event)
@@ -448,7 +450,7 @@ fn written(event: &Event) -> Option<u32> {
     match event.operation {
         Operation::Store { .. } | Operation::HangUp { .. } => Some(event.back()),
         Operation::Update { update, .. } => {
-            let new = update.apply(event.reply.to_value(), event.outcome & 1);
+            let new = update.apply(event.reply.to_value(), event.outcome.fails_spuriously());
             new.map(|_| event.back())
         }
         _ => None,

@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 
 use raddle_engine::object::{self, Object, mutex::Call};
-use raddle_engine::{Grant, Operation, ThreadId, Update, UpdateKind};
+use raddle_engine::{Grant, Operation, Reply, ThreadId, Update, UpdateKind};
 
 use crate::abi::caller::keeping_top;
 use crate::execution::part::{Part, PartCell};
@@ -52,9 +52,9 @@ pub(super) fn is_poisoned() -> bool {
     POISONS.get().0.take_if(|by| *by == thread).is_some()
 }
 
-fn call(word: Word, call: Call, code: usize) -> Grant {
+fn call(word: Word, call: Call, code: usize) -> Reply {
     let initial = || Object::Mutex(object::mutex::Mutex::default());
-    objects::call(word as usize, KIND, initial, call, code).to_grant()
+    objects::call(word as usize, KIND, initial, call, code)
 }
 
 /// Takes the lock; returns the value that a compare-exchange is to find in the word, and so whether it was
@@ -73,7 +73,7 @@ fn take(word: Word, wanted: Call, code: usize) -> u32 {
     if is_held(word) && read(word) == UNLOCKED {
         keeping_top(|| give(word, code));
     }
-    match call(word, wanted, code) {
+    match call(word, wanted, code).to_grant() {
         Grant::Refused => read(word).max(LOCKED),
         Grant::Taken { .. } if read(word) != UNLOCKED => {
             // It is held by code that is not instrumented.

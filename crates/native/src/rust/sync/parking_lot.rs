@@ -173,7 +173,7 @@ pub(super) fn perform(
             0
         }
         (Wanted::TryLock, Access::Load) => at(code, || {
-            match call_mutex(address, mutex::Call::TryLock, code) {
+            match call_mutex(address, mutex::Call::TryLock, code).to_grant() {
                 Grant::Refused => LOCKED,
                 Grant::Taken { .. } => {
                     objects::hold(address);
@@ -183,7 +183,7 @@ pub(super) fn perform(
         }),
         (Wanted::TryLock, Access::CompareExchange(_, new)) => word.change(|_| new),
         (Wanted::LockInTime, Access::CompareExchange(_, new)) => at(code, || {
-            match call_mutex(address, mutex::Call::TryLock, code) {
+            match call_mutex(address, mutex::Call::TryLock, code).to_grant() {
                 Grant::Refused => LOCKED,
                 Grant::Taken { .. } => {
                     objects::hold(address);
@@ -202,9 +202,9 @@ pub(super) fn perform(
     })
 }
 
-fn call_mutex(address: usize, call: mutex::Call, code: usize) -> Grant {
+fn call_mutex(address: usize, call: mutex::Call, code: usize) -> Reply {
     let initial = || Object::Mutex(mutex::Mutex::default());
-    objects::call(address, "Mutex", initial, call, code).to_grant()
+    objects::call(address, "Mutex", initial, call, code)
 }
 
 /// In host mode: takes a lock.
@@ -232,7 +232,7 @@ fn shared(word: Word, wanted: Shared, access: Access, code: usize) -> Option<u64
     let call = |call: rwlock::Call| {
         let initial = || Object::RwLock(rwlock::RwLock::default());
         at(code, || {
-            objects::call(word.address, "RwLock", initial, call, code).to_grant()
+            objects::call(word.address, "RwLock", initial, call, code)
         })
     };
     let read = || {
@@ -249,7 +249,7 @@ fn shared(word: Word, wanted: Shared, access: Access, code: usize) -> Option<u64
             call(rwlock::Call::Read);
             read()
         }
-        (TryRead, Access::Load) => match call(rwlock::Call::TryRead) {
+        (TryRead, Access::Load) => match call(rwlock::Call::TryRead).to_grant() {
             Grant::Refused => WRITER,
             Grant::Taken { .. } => read(),
         },
@@ -258,10 +258,12 @@ fn shared(word: Word, wanted: Shared, access: Access, code: usize) -> Option<u64
             call(rwlock::Call::Write);
             write(new)
         }
-        (TryWrite, Access::CompareExchange(_, new)) => match call(rwlock::Call::TryWrite) {
-            Grant::Refused => word.read(),
-            Grant::Taken { .. } => write(new),
-        },
+        (TryWrite, Access::CompareExchange(_, new)) => {
+            match call(rwlock::Call::TryWrite).to_grant() {
+                Grant::Refused => word.read(),
+                Grant::Taken { .. } => write(new),
+            }
+        }
         (ReadUnlock, Access::Subtract(_)) if count(word, |_| ()) > 0 => {
             count(word, |readers| *readers -= 1);
             call(rwlock::Call::ReadUnlock);

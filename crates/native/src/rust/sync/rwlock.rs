@@ -3,8 +3,8 @@
 //! To take one is a load and an exchange, in code of the program's: the thread waits at the load, and no
 //! other thread runs between the two.
 
-use raddle_engine::Grant;
 use raddle_engine::object::{self, Object, rwlock::Call};
+use raddle_engine::{Grant, Reply};
 
 use super::{Access, at, mutex};
 use crate::host::mode::host;
@@ -41,10 +41,10 @@ fn change(word: Word, to: impl FnOnce(u32) -> u32) -> u32 {
     before
 }
 
-fn call(word: Word, call: Call, code: usize) -> Grant {
+fn call(word: Word, call: Call, code: usize) -> Reply {
     let initial = || Object::RwLock(object::rwlock::RwLock::default());
     at(code, || {
-        objects::call(word as usize, KIND, initial, call, code).to_grant()
+        objects::call(word as usize, KIND, initial, call, code)
     })
 }
 
@@ -74,14 +74,14 @@ pub(super) fn perform(word: Word, wanted: Shared, access: Access, code: usize) -
             readers(word, |readers| *readers += 1);
             read(word)
         }
-        (TryRead, Access::Load) => match call(word, Call::TryRead, code) {
+        (TryRead, Access::Load) => match call(word, Call::TryRead, code).to_grant() {
             Grant::Refused => WRITER,
             Grant::Taken { .. } => {
                 readers(word, |readers| *readers += 1);
                 read(word)
             }
         },
-        (TryWrite, Access::Load) => match call(word, Call::TryWrite, code) {
+        (TryWrite, Access::Load) => match call(word, Call::TryWrite, code).to_grant() {
             Grant::Refused => read(word).max(READER),
             Grant::Taken { .. } => {
                 hold(word);

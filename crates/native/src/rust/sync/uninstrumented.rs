@@ -74,7 +74,7 @@ fn update<T: Atom>(address: *mut T, kind: UpdateKind, ordering: u8, code: usize)
     }
     let bits = T::BITS;
     let update = Update { kind, bits };
-    T::from_word(change(address, |before| update.apply(before, 0)))
+    T::from_word(change(address, |before| update.apply(before, false)))
 }
 
 fn exchange<T: Atom>(address: *mut T, values: (T, T), orderings: (u8, u8), code: usize) -> Pair {

@@ -87,7 +87,7 @@ impl Shared {
         context.perform(place, |world| Operation::Store {
             location: self.location(context, world, initial),
             ordering,
-            value,
+            value: Some(value),
         });
     }
 

@@ -5,7 +5,8 @@ use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
 
-use raddle_engine::object::{self, Object, channel::Answer, channel::Call};
+use raddle_engine::object::{self, Object, channel::Call};
+use raddle_engine::{Exchange, Reply};
 
 use super::receiver::{received, without_wait};
 use super::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
@@ -56,11 +57,11 @@ impl<T> Channel<T> {
         Object::Channel(object::channel::Channel::new(self.bound))
     }
 
-    fn call(&self, call: Call, place: Place) -> Answer {
+    fn call(&self, call: Call, place: Place) -> Reply {
         let context = self.context().unwrap_or_else(|| used_outside(self.made));
-        Answer::of(protocol::call(context, place, call, |world| {
+        protocol::call(context, place, call, |world| {
             context.object(world, &self.identity, self.made, || self.state())
-        }))
+        })
     }
 }
 
@@ -72,27 +73,28 @@ pub(super) struct Sender<T> {
 impl<T> Sender<T> {
     pub(super) fn send(&self, message: T, place: Place) -> Result<(), SendError<T>> {
         let messages = &self.channel.messages;
-        let sent = self.channel.call(Call::Send, place);
-        let (Answer::Message(number) | Answer::Offered(number)) = sent else {
+        let sent = self.channel.call(Call::Send, place).to_exchange();
+        let (Exchange::Message(number) | Exchange::Offered(number)) = sent else {
             return Err(SendError(message));
         };
         // No other thread has run since the operation.
         messages.put(number, message);
-        let delivered = channel::deliver(sent).map(|call| self.channel.call(call, place));
+        let delivered =
+            channel::deliver(sent).map(|call| self.channel.call(call, place).to_exchange());
         match delivered {
-            Some(Answer::Disconnected) => Err(SendError(messages.take(number))),
+            Some(Exchange::Disconnected) => Err(SendError(messages.take(number))),
             _ => Ok(()),
         }
     }
 
     pub(super) fn try_send(&self, message: T, place: Place) -> Result<(), TrySendError<T>> {
-        match self.channel.call(Call::TrySend, place) {
-            Answer::Message(number) => {
+        match self.channel.call(Call::TrySend, place).to_exchange() {
+            Exchange::Message(number) => {
                 self.channel.messages.put(number, message);
                 Ok(())
             }
-            Answer::Disconnected => Err(TrySendError::Disconnected(message)),
-            Answer::NotReady | Answer::Offered(_) => Err(TrySendError::Full(message)),
+            Exchange::Disconnected => Err(TrySendError::Disconnected(message)),
+            Exchange::Unmatched | Exchange::Offered(_) => Err(TrySendError::Full(message)),
         }
     }
 
@@ -125,7 +127,7 @@ impl<T> Receiver<T> {
     }
 
     pub(super) fn try_receive(&self, place: Place) -> Result<T, TryRecvError> {
-        self.receive_by(|channel| channel.call(Call::TryReceive, place))
+        self.receive_by(|channel| channel.call(Call::TryReceive, place).to_exchange())
     }
 
     pub(super) fn receive_timeout(&self, place: Place) -> Result<T, RecvTimeoutError> {
@@ -143,14 +145,16 @@ impl<T> Receiver<T> {
     /// Receives a message, waiting for one; the time of the wait may run out.
     fn wait(&self, place: Place, timeout: bool) -> Result<T, TryRecvError> {
         self.receive_by(|channel| {
-            let first = channel.call(channel::receive_bounded(channel.bound, timeout), place);
+            let first = channel
+                .call(channel::receive_bounded(channel.bound, timeout), place)
+                .to_exchange();
             let second = channel::accept(first, channel.bound, timeout);
-            second.map_or(first, |call| channel.call(call, place))
+            second.map_or(first, |call| channel.call(call, place).to_exchange())
         })
     }
 
     /// Receives, unless the channel is known to be disconnected.
-    fn receive_by(&self, receive: impl FnOnce(&Channel<T>) -> Answer) -> Result<T, TryRecvError> {
+    fn receive_by(&self, receive: impl FnOnce(&Channel<T>) -> Exchange) -> Result<T, TryRecvError> {
         if self.disconnected.get() {
             return Err(TryRecvError::Disconnected);
         }

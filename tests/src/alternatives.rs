@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{Hash, Hasher};
 
 use raddle::{Checker, Memory, Strategy};
-use raddle_engine::alternatives::{self, Candidate};
+use raddle_engine::alternatives::{self, Budget, Candidate};
 use raddle_engine::memory::Model;
 use raddle_engine::{Event, EventId, Execution, Operation, Received};
 
@@ -161,6 +161,8 @@ pub struct Counts {
     pub receives: usize,
     /// Possible sources of these.
     pub alternatives: usize,
+    /// Alternatives that an analysis without guesses leaves undecided.
+    pub undecided: usize,
 }
 
 /// Compares the possible sources in every execution of a program with the sources in all its
@@ -237,6 +239,31 @@ pub fn compared(
             counts.receives += 1;
             counts.alternatives += offered.len();
         }
+        counts.undecided += left_undecided(execution, model);
     }
     Some(counts)
+}
+
+/// Checks that an analysis that gives up at once says so: what it offers is possible, and what is
+/// possible is offered or undecided. Returns the number of alternatives that are undecided.
+fn left_undecided(execution: &Execution, model: Model) -> usize {
+    let budget = Budget {
+        tries: 0,
+        ..Budget::default()
+    };
+    let whole = alternatives::of(execution, model);
+    let some = alternatives::of_some(execution, model, budget);
+    assert_eq!(some.len(), whole.len(), "every receive is examined");
+    let mut undecided = 0;
+    for (some, whole) in some.iter().zip(&whole) {
+        let is_possible = |one: &&Candidate| whole.alternatives.contains(one);
+        assert!(some.alternatives.iter().all(|one| is_possible(&one)));
+        let wrongly_impossible = whole
+            .alternatives
+            .iter()
+            .find(|one| !some.alternatives.contains(one) && !some.undecided.contains(one));
+        assert_eq!(wrongly_impossible, None, "{some:?}");
+        undecided += some.undecided.iter().filter(is_possible).count();
+    }
+    undecided
 }

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32 as StdAtomicU32, Ordering::Relaxed};
 
-use raddle::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
+use raddle::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use raddle::sync::{Arc, Mutex};
 use raddle::{Checker, Failure, FailureKind, Report, Strategy, thread};
 use raddle_tests::parity::panics;
@@ -333,4 +333,55 @@ fn three_hundred_threads_are_no_problem() {
             assert_eq!(counter.load(SeqCst), 300);
         });
     report.assert_ok();
+}
+
+/// Once stood for the unknown value of a store in the engine.
+const ONCE_A_SENTINEL: u64 = u64::from_be_bytes(*b"unsettle");
+
+#[test]
+fn no_value_of_the_program_hides_that_it_is_not_deterministic() {
+    for first in [7, ONCE_A_SENTINEL] {
+        let runs = StdAtomicU32::new(0);
+        let report = Checker::new().strategy(Strategy::Exhaustive).run(|| {
+            let initial = match runs.fetch_add(1, Relaxed) {
+                0 => first,
+                _ => 8,
+            };
+            let value = Arc::new(AtomicU64::new(initial));
+            let other = Arc::clone(&value);
+            let thread = thread::spawn(move || other.load(SeqCst));
+            value.load(SeqCst);
+            value.store(1, SeqCst);
+            thread.join().unwrap();
+        });
+        let failure = only_failure(&report);
+        assert_eq!(failure.kind, FailureKind::Nondeterminism, "{first:#x}");
+    }
+}
+
+#[test]
+fn every_value_of_the_program_has_the_same_classes() {
+    let count = |stored: u64| {
+        classes(move || {
+            // Neither a stored value nor its successor.
+            let value = Arc::new(AtomicU64::new(3));
+            let other = Arc::clone(&value);
+            let thread = thread::spawn(move || {
+                other.store(stored, SeqCst);
+                other.fetch_add(1, SeqCst);
+            });
+            let mut seen = value.load(SeqCst);
+            while seen != 5 {
+                match value.compare_exchange(seen, 5, SeqCst, SeqCst) {
+                    Ok(_) => break,
+                    Err(found) => seen = found,
+                }
+            }
+            thread.join().unwrap();
+        })
+    };
+    let expected = count(1000);
+    for stored in [ONCE_A_SENTINEL, u64::MAX, u64::MAX - 1] {
+        assert_eq!(count(stored), expected, "{stored:#x}");
+    }
 }

@@ -575,3 +575,36 @@ fn a_story_says_what_its_steps_could_have_seen_and_what_to_type() {
     let failing: Vec<bool> = commands.into_iter().map(fails).collect();
     assert!(!failing[1] && !failing[3], "{failing:?}");
 }
+
+/// Reads `x` after a number of events.
+fn reads_late() {
+    let x = Arc::new(AtomicU32::new(0));
+    let other = x.clone();
+    let writer = spawn("writer", move || other.store(1, SeqCst));
+    let y = AtomicU32::new(0);
+    for _ in 0..20 {
+        y.fetch_add(1, SeqCst);
+    }
+    x.load(SeqCst);
+    writer.join().unwrap();
+}
+
+#[test]
+fn what_lies_behind_the_maximum_of_events_is_not_called_impossible() {
+    let alternative: Alternative = "main x 0 sees initial".parse().unwrap();
+    let checker = Checker::new().strategy(Strategy::Directed(alternative));
+    let whole = checker.clone().run(reads_late);
+    assert_eq!(
+        (whole.executions, whole.impossible()),
+        (1, false),
+        "{whole}"
+    );
+    let cut = checker.max_events(10).run(reads_late);
+    assert_eq!((cut.executions, cut.impossible()), (0, false), "{cut}");
+    assert_eq!(cut.failures[0].kind, FailureKind::Limit);
+    assert!(
+        cut.failures[0]
+            .message
+            .contains("does not mean that it is impossible")
+    );
+}

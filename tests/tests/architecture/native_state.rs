@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use proc_macro2::TokenTree;
 
-use crate::sources::of_crate;
+use super::sources::of_crate;
 
 /// Types of statics that cannot hold state of an execution: parts are found by a `PartCell`, and the others are
 /// set once in a process.

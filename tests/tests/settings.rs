@@ -1,6 +1,6 @@
 //! The table of settings and the reference page of the book, whose tables are made from it.
 //!
-//! `UPDATE_EXPECTED=1 cargo test -p raddle-tests --test settings` writes the page.
+//! `UPDATE_EXPECTED=1 cargo test --test suite settings` writes the page.
 
 use std::collections::BTreeSet;
 use std::path::Path;

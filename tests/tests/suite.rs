@@ -22,6 +22,7 @@ mod sampled_programs;
 mod samplers;
 mod scale;
 mod schedules;
+mod settings;
 mod stories;
 mod substrate;
 mod telling;

@@ -312,16 +312,26 @@ mod tests {
     #[test]
     fn a_size_may_have_a_unit() {
         let size = Kind::Size { to: 4 << 30 };
-        for (text, bytes) in [("100", 100), ("64M", 64 << 20), ("4g", 4 << 30)] {
+        for (text, bytes) in [
+            ("4096", 4096),
+            (" 3k ", 3 << 10),
+            ("64M", 64 << 20),
+            ("4g", 4 << 30),
+        ] {
             assert_eq!(size.parse(text), Ok(Value::Number(bytes)));
         }
-        for text in ["much", "0", "0K", "64T", "M"] {
+        for text in ["much", "", "0", "0K", "64T", "M", "-1", "1.5G", "64 M"] {
             assert_eq!(
                 problem(size, text),
                 format!("`{text}` is not a size such as 64M or 2G, of at most 4G")
             );
         }
-        for text in ["5G", "4194305K", "99999999999999999999"] {
+        for text in [
+            "5G",
+            "4194305K",
+            "99999999999999999999",
+            "18446744073709551615G",
+        ] {
             assert!(problem(size, text).starts_with(&format!("`{text}` is too large for")));
         }
     }

@@ -166,7 +166,7 @@ impl Checker {
         }
     }
 
-    /// Explored choices of the environment.
+    /// Returns the policy of spurious wake-ups, time-outs and spurious failures.
     pub(crate) fn policy(&self) -> Policy {
         Policy {
             spurious_wakeups: self.spurious_wakeups,

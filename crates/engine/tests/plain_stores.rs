@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::SeqCst;
 
 use fastrand::Rng;
-use raddle_engine::strategy::{Enumerate, Exhaustive};
+use raddle_engine::strategy::{Dispatcher, Enumerate, Exhaustive};
 use raddle_engine::{
-    ClassEntry, Ending, LocationId, Operation, SiteId, Step, Strategy, ThreadId, Update,
-    UpdateKind, World,
+    ClassEntry, Ending, LocationId, Operation, SiteId, Step, ThreadId, Update, UpdateKind, World,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -101,11 +100,11 @@ fn next(
 /// Runs the script; returns the classes and the values that each execution read.
 fn explore(
     script: &Script,
-    strategy: impl Strategy + 'static,
+    strategy: impl Into<Dispatcher>,
     is_known: bool,
 ) -> (usize, BTreeSet<(Vec<ClassEntry>, Vec<u64>)>) {
     let site = SiteId::new(0);
-    let mut world = World::new(Box::new(strategy), 10_000);
+    let mut world = World::new(strategy, 10_000);
     let (mut executions, mut seen) = (0, BTreeSet::new());
     while world.begin(site) {
         executions += 1;
@@ -151,7 +150,7 @@ fn values_that_are_learned_afterwards_change_no_class() {
         let (own_runs, learned) = explore(&script, Exhaustive::new(), false);
         assert_eq!(runs, known.len(), "no class twice: {script:?}");
         assert_eq!((own_runs, &learned), (runs, &known), "{script:?}");
-        let (_, all) = explore(&script, Enumerate::private_first(), true);
+        let (_, all) = explore(&script, Dispatcher::other(Enumerate::private_first()), true);
         assert_eq!(known, all, "{script:?}");
         classes += known.len();
     }

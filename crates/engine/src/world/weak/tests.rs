@@ -608,8 +608,9 @@ fn clocks_of_objects_are_as_defined() {
                 break;
             };
             let operation = *state.pending(thread);
-            let outcomes = 0..state.outcomes(thread);
-            let mut allowed: Vec<u32> = outcomes.filter(|&it| state.allows(thread, it)).collect();
+            let outcomes = state.each_outcome(thread);
+            let mut allowed: Vec<Outcome> =
+                outcomes.filter(|&it| state.allows(thread, it)).collect();
             if !is_stale && operation.location().is_some() {
                 allowed.truncate(1);
             }

@@ -85,7 +85,7 @@ const REASONS: &[(&str, &[(&str, &[&str])])] = &[
                 ],
             ),
             ("process/restart/irreversible.rs", &["IS_REPORTED"]),
-            ("process/restart/mod.rs", &["KIND"]),
+            ("process/restart/mod.rs", &["SELECTED"]),
             ("rust/arc_counts.rs", &["ARE_OPERATIONS"]),
         ],
     ),

@@ -21,6 +21,7 @@ mod resume;
 mod sampled_programs;
 mod samplers;
 mod scale;
+mod schedulers;
 mod schedules;
 mod settings;
 mod stories;

@@ -284,7 +284,7 @@ fn compare(script: &Script) -> Option<usize> {
 #[test]
 fn every_class_once() {
     let (mut classes, mut several) = (0, 0);
-    let programs = Suite::new(30, 1).run(Script::random, |script, _| {
+    let programs = Suite::new(150, 1).run(Script::random, |script, _| {
         let Some(count) = compare(script) else {
             return Verdict::Skipped;
         };

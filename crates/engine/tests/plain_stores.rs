@@ -97,12 +97,15 @@ fn next(
     }
 }
 
+/// Classes, each with the values that its execution read.
+type Seen = BTreeSet<(Vec<ClassEntry>, Vec<u64>)>;
+
 /// Runs the script; returns the classes and the values that each execution read.
 fn explore(
     script: &Script,
     strategy: impl Into<Dispatcher>,
     is_known: bool,
-) -> (usize, BTreeSet<(Vec<ClassEntry>, Vec<u64>)>) {
+) -> (usize, Seen) {
     let site = SiteId::new(0);
     let mut world = World::new(strategy, 10_000);
     let (mut executions, mut seen) = (0, BTreeSet::new());

@@ -11,8 +11,14 @@ use super::sources::of_crate;
 /// set once in a process.
 const HARMLESS: &[&str] = &["PartCell", "OnceLock", "Once", "Arena", "u8"];
 
+/// A reason, and the statics that it holds for: a file and their names in it.
+type Reason = (
+    &'static str,
+    &'static [(&'static str, &'static [&'static str])],
+);
+
 /// Why statics of other types outlive executions.
-const REASONS: &[(&str, &[(&str, &[&str])])] = &[
+const REASONS: &[Reason] = &[
     (
         "addresses of the C library's functions and of replaced ones, which do not change",
         &[

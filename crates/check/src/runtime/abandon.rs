@@ -151,7 +151,7 @@ impl Context {
     /// Performs the operation, calling `before` each time that it must wait.
     fn wait_after_stop(&self, operation: Operation, site: SiteId, before: impl Fn()) -> Reply {
         if operation == Operation::Assume {
-            return Reply::Done;
+            return Reply::DONE;
         }
         let thread = self.thread.get();
         self.progress.beat();
@@ -176,7 +176,7 @@ impl Context {
         match operation {
             // A destructor that unwraps a poisoned lock during unwinding would end the process.
             Operation::Call { call, .. } => match call.grant(reply) {
-                Some(Grant::Taken { .. }) => Reply::Grant(Grant::Taken { poisoned: false }),
+                Some(Grant::Taken { .. }) => Reply::grant(Grant::Taken { poisoned: false }),
                 _ => reply,
             },
             _ => reply,

@@ -1,27 +1,36 @@
 //! The reply of a performed operation to its thread.
 
+use std::fmt;
+
 use super::ids::ThreadId;
 
 /// The reply of an operation. Each operation, and each call of an object, has one kind of reply, and
 /// reading it as another kind panics.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Reply {
-    /// The operation is done, and there is nothing to say about it.
-    #[default]
+///
+/// Two words without padding: a copy of a reply lies in the frames of threads whose stacks are compared
+/// to find spin loops, and no byte of it may differ between equal replies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Reply {
+    kind: Kind,
+    word: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+enum Kind {
     Done,
-    /// The value that a load or an update read; the chosen alternative; the number of a sent message;
-    /// the number of earlier rounds at a barrier.
-    Value(u64),
-    /// The answer to a question: has the thread ended, is the lock poisoned, did the time run out.
-    Answer(bool),
-    /// The thread created.
-    Thread(ThreadId),
-    /// The result of taking a lock, a permit or the right to initialize.
-    Grant(Grant),
-    /// The result of a receive from ports.
-    Received(Received),
-    /// The answer of a bounded channel.
-    Exchange(Exchange),
+    Value,
+    Answer,
+    Thread,
+    Refused,
+    Taken,
+    Message,
+    Empty,
+    Closed,
+    Sent,
+    Offered,
+    Unmatched,
+    Disconnected,
 }
 
 /// The result of an attempt to take a lock.
@@ -66,11 +75,69 @@ pub enum Exchange {
 }
 
 impl Reply {
+    /// The operation is done, and there is nothing to say about it.
+    pub const DONE: Reply = Reply::new(Kind::Done, 0);
+
+    const fn new(kind: Kind, word: u64) -> Self {
+        Reply { kind, word }
+    }
+
+    /// The value that a load or an update read; the chosen alternative; the number of a sent message;
+    /// the number of earlier rounds at a barrier.
+    #[inline]
+    pub const fn value(value: u64) -> Self {
+        Reply::new(Kind::Value, value)
+    }
+
+    /// The answer to a question: has the thread ended, is the lock poisoned, did the time run out.
+    #[inline]
+    pub const fn answer(answer: bool) -> Self {
+        Reply::new(Kind::Answer, answer as u64)
+    }
+
+    /// The thread created.
+    #[inline]
+    pub fn thread(thread: ThreadId) -> Self {
+        Reply::new(Kind::Thread, thread.index() as u64)
+    }
+
+    /// The result of taking a lock, a permit or the right to initialize.
+    #[inline]
+    pub const fn grant(grant: Grant) -> Self {
+        match grant {
+            Grant::Taken { poisoned } => Reply::new(Kind::Taken, poisoned as u64),
+            Grant::Refused => Reply::new(Kind::Refused, 0),
+        }
+    }
+
+    /// The result of a receive from ports.
+    #[inline]
+    pub const fn received(received: Received) -> Self {
+        match received {
+            Received::Message { port, number } => {
+                Reply::new(Kind::Message, (port as u64) << 32 | number as u64)
+            }
+            Received::Empty => Reply::new(Kind::Empty, 0),
+            Received::Closed => Reply::new(Kind::Closed, 0),
+        }
+    }
+
+    /// The answer of a bounded channel.
+    #[inline]
+    pub const fn exchange(exchange: Exchange) -> Self {
+        match exchange {
+            Exchange::Message(number) => Reply::new(Kind::Sent, number as u64),
+            Exchange::Offered(number) => Reply::new(Kind::Offered, number as u64),
+            Exchange::Unmatched => Reply::new(Kind::Unmatched, 0),
+            Exchange::Disconnected => Reply::new(Kind::Disconnected, 0),
+        }
+    }
+
     /// Reply of a load, an update, a choice, a send, or a meeting.
     #[inline]
     pub fn to_value(self) -> u64 {
-        match self {
-            Reply::Value(value) => value,
+        match self.kind {
+            Kind::Value => self.word,
             _ => self.mismatch("a value"),
         }
     }
@@ -78,8 +145,8 @@ impl Reply {
     /// Reply of a question.
     #[inline]
     pub fn to_answer(self) -> bool {
-        match self {
-            Reply::Answer(answer) => answer,
+        match self.kind {
+            Kind::Answer => self.word != 0,
             _ => self.mismatch("an answer"),
         }
     }
@@ -87,8 +154,8 @@ impl Reply {
     /// Reply of a spawn.
     #[inline]
     pub fn to_thread(self) -> ThreadId {
-        match self {
-            Reply::Thread(thread) => thread,
+        match self.kind {
+            Kind::Thread => ThreadId::new(self.word as usize),
             _ => self.mismatch("a thread"),
         }
     }
@@ -96,8 +163,11 @@ impl Reply {
     /// Reply of an attempt to take a lock.
     #[inline]
     pub fn to_grant(self) -> Grant {
-        match self {
-            Reply::Grant(grant) => grant,
+        match self.kind {
+            Kind::Taken => Grant::Taken {
+                poisoned: self.word != 0,
+            },
+            Kind::Refused => Grant::Refused,
             _ => self.mismatch("a grant"),
         }
     }
@@ -105,8 +175,13 @@ impl Reply {
     /// Reply of a receive from ports.
     #[inline]
     pub fn to_received(self) -> Received {
-        match self {
-            Reply::Received(received) => received,
+        match self.kind {
+            Kind::Message => Received::Message {
+                port: (self.word >> 32) as u32,
+                number: self.word as u32,
+            },
+            Kind::Empty => Received::Empty,
+            Kind::Closed => Received::Closed,
             _ => self.mismatch("a received message"),
         }
     }
@@ -114,9 +189,19 @@ impl Reply {
     /// Reply of a send or a receive of a bounded channel.
     #[inline]
     pub fn to_exchange(self) -> Exchange {
-        match self {
-            Reply::Exchange(exchange) => exchange,
-            _ => self.mismatch("an answer of a channel"),
+        self.as_exchange()
+            .unwrap_or_else(|| self.mismatch("an answer of a channel"))
+    }
+
+    /// Returns the answer of a bounded channel, if it is one.
+    #[inline]
+    pub fn as_exchange(self) -> Option<Exchange> {
+        match self.kind {
+            Kind::Sent => Some(Exchange::Message(self.word as u32)),
+            Kind::Offered => Some(Exchange::Offered(self.word as u32)),
+            Kind::Unmatched => Some(Exchange::Unmatched),
+            Kind::Disconnected => Some(Exchange::Disconnected),
+            _ => None,
         }
     }
 
@@ -127,20 +212,46 @@ impl Reply {
     }
 }
 
+impl Default for Reply {
+    fn default() -> Self {
+        Reply::DONE
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            Kind::Done => write!(f, "Done"),
+            Kind::Value => write!(f, "Value({})", self.word),
+            Kind::Answer => write!(f, "Answer({})", self.to_answer()),
+            Kind::Thread => write!(f, "Thread({:?})", self.to_thread()),
+            Kind::Taken | Kind::Refused => write!(f, "Grant({:?})", self.to_grant()),
+            Kind::Message | Kind::Empty | Kind::Closed => {
+                write!(f, "Received({:?})", self.to_received())
+            }
+            Kind::Sent | Kind::Offered | Kind::Unmatched | Kind::Disconnected => {
+                write!(f, "Exchange({:?})", self.to_exchange())
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Exchange, Grant, Received, Reply};
     use crate::base::ids::ThreadId;
 
-    const ALL: [Reply; 7] = [
-        Reply::Done,
-        Reply::Value(u64::MAX),
-        Reply::Answer(true),
-        Reply::Thread(ThreadId::MAIN),
-        Reply::Grant(Grant::Refused),
-        Reply::Received(Received::Empty),
-        Reply::Exchange(Exchange::Unmatched),
-    ];
+    fn all() -> [Reply; 7] {
+        [
+            Reply::DONE,
+            Reply::value(u64::MAX),
+            Reply::answer(true),
+            Reply::thread(ThreadId::MAIN),
+            Reply::grant(Grant::Refused),
+            Reply::received(Received::Empty),
+            Reply::exchange(Exchange::Unmatched),
+        ]
+    }
 
     #[test]
     fn a_reply_is_read_as_its_own_kind_only() {
@@ -153,7 +264,7 @@ mod tests {
             |reply| _ = reply.to_exchange(),
         ];
         for (kind, read) in readers.into_iter().enumerate() {
-            for (own, reply) in ALL.into_iter().enumerate() {
+            for (own, reply) in all().into_iter().enumerate() {
                 let is_read = std::panic::catch_unwind(|| read(reply)).is_ok();
                 assert_eq!(is_read, own == kind + 1, "{reply:?} by reader {kind}");
             }
@@ -167,7 +278,7 @@ mod tests {
             number: u32::MAX,
         };
         for reply in [Received::Empty, Received::Closed, last] {
-            assert_eq!(Reply::Received(reply).to_received(), reply);
+            assert_eq!(Reply::received(reply).to_received(), reply);
         }
     }
 }

@@ -90,9 +90,7 @@ impl Request for Call {
     }
 
     fn remark(self, reply: Reply) -> Option<&'static str> {
-        let Reply::Exchange(answer) = reply else {
-            return None;
-        };
+        let answer = reply.as_exchange()?;
         match (self, answer) {
             (_, Exchange::Disconnected) => Some("disconnected"),
             (_, Exchange::Offered(_)) => Some("waits"),
@@ -225,21 +223,21 @@ impl Machine for Channel {
             Call::TryReceive => self.receive(),
             Call::Clone => {
                 self.senders += 1;
-                return Reply::Done;
+                return Reply::DONE;
             }
             Call::HangUp => {
                 self.senders = self.senders.saturating_sub(1);
-                return Reply::Done;
+                return Reply::DONE;
             }
             Call::Leave => {
                 self.has_receiver = false;
                 if self.bound > 0 {
                     self.messages.clear();
                 }
-                return Reply::Done;
+                return Reply::DONE;
             }
         };
-        Reply::Exchange(answer)
+        Reply::exchange(answer)
     }
 
     /// A message comes with what its sender had seen, room with what the receiver had seen that made

@@ -136,7 +136,7 @@ impl Machine for Condvar {
 
     fn apply(&mut self, call: Call, by: ThreadId, outcome: Outcome) -> Reply {
         if call.is_silent() {
-            return Reply::Answer(false);
+            return Reply::answer(false);
         }
         let this = self.completed;
         self.completed += 1;
@@ -150,23 +150,23 @@ impl Machine for Condvar {
                         notified: None,
                     });
                 }
-                Reply::Answer(spurious)
+                Reply::answer(spurious)
             }
             Call::Wake { .. } => {
                 let timed_out = self.notified(by).is_none();
                 self.forget(by);
-                Reply::Answer(timed_out)
+                Reply::answer(timed_out)
             }
             Call::NotifyOne => {
                 if let Some(waiter) = self.not_notified().nth(outcome.waiter()) {
                     waiter.notified = Some(this);
                 }
-                Reply::Done
+                Reply::DONE
             }
             Call::NotifyAll => {
                 self.not_notified()
                     .for_each(|waiter| waiter.notified = Some(this));
-                Reply::Done
+                Reply::DONE
             }
         }
     }

@@ -119,7 +119,7 @@ impl Machine for Counted {
             | Call::TryUnwrap => self.changes += 1,
             Call::IsUnique | Call::Count => {}
         }
-        Reply::Value(u64::from(self.changes))
+        Reply::value(u64::from(self.changes))
     }
 
     /// The drop of the last handle happens after the drops of all others. Which is the last is not known

@@ -197,7 +197,7 @@ impl Machine for Monitor {
             }
             Call::Signal(condition) => {
                 let Some(woken) = self.take_waiting(condition) else {
-                    return Reply::Answer(false);
+                    return Reply::answer(false);
                 };
                 let makes_way = self.discipline == Discipline::SignalUrgent;
                 if makes_way {
@@ -206,7 +206,7 @@ impl Machine for Monitor {
                 } else {
                     self.signalled.push(woken);
                 }
-                return Reply::Answer(makes_way);
+                return Reply::answer(makes_way);
             }
             Call::SignalAll(condition) => {
                 while let Some(woken) = self.take_waiting(condition) {
@@ -215,10 +215,10 @@ impl Machine for Monitor {
             }
             Call::Waiting(condition) => {
                 let waiting = self.waiting.iter().filter(|(c, _)| *c == condition).count();
-                return Reply::Value(waiting as u64);
+                return Reply::value(waiting as u64);
             }
         }
-        Reply::Done
+        Reply::DONE
     }
 
     fn blocked_by(&self) -> Option<ThreadId> {

@@ -124,22 +124,22 @@ impl Machine for Mutex {
 
     fn apply(&mut self, call: Call, by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
-            Call::TryLock if self.holder.is_some() => Reply::Grant(Grant::Refused),
+            Call::TryLock if self.holder.is_some() => Reply::grant(Grant::Refused),
             Call::Lock | Call::TryLock => {
                 self.holder = Some(by);
-                Reply::Grant(Grant::Taken {
+                Reply::grant(Grant::Taken {
                     poisoned: self.poisoned,
                 })
             }
             Call::Unlock { poison } => {
                 self.holder = None;
                 self.poisoned |= poison;
-                Reply::Done
+                Reply::DONE
             }
-            Call::IsPoisoned => Reply::Answer(self.poisoned),
+            Call::IsPoisoned => Reply::answer(self.poisoned),
             Call::ClearPoison => {
                 self.poisoned = false;
-                Reply::Done
+                Reply::DONE
             }
         }
     }

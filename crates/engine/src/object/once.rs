@@ -133,19 +133,19 @@ impl Machine for Once {
     fn apply(&mut self, call: Call, by: ThreadId, _outcome: Outcome) -> Reply {
         let poisoned = *self == Once::Poisoned;
         match call {
-            Call::Begin { .. } if *self == Once::Done => Reply::Grant(Grant::Refused),
+            Call::Begin { .. } if *self == Once::Done => Reply::grant(Grant::Refused),
             Call::Begin { insist } => {
                 if insist || !poisoned {
                     *self = Once::Running(by);
                 }
-                Reply::Grant(Grant::Taken { poisoned })
+                Reply::grant(Grant::Taken { poisoned })
             }
             Call::Finish { poison } => {
                 *self = if poison { Once::Poisoned } else { Once::Done };
-                Reply::Done
+                Reply::DONE
             }
-            Call::IsCompleted => Reply::Answer(*self == Once::Done),
-            Call::Wait { .. } => Reply::Answer(poisoned),
+            Call::IsCompleted => Reply::answer(*self == Once::Done),
+            Call::Wait { .. } => Reply::answer(poisoned),
         }
     }
 

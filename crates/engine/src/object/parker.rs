@@ -101,10 +101,10 @@ impl Machine for Parker {
 
     fn apply(&mut self, call: Call, _by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
-            Call::Park { .. } => Reply::Answer(!std::mem::take(&mut self.token)),
+            Call::Park { .. } => Reply::answer(!std::mem::take(&mut self.token)),
             Call::Unpark => {
                 self.token = true;
-                Reply::Done
+                Reply::DONE
             }
         }
     }

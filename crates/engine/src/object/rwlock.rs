@@ -135,7 +135,7 @@ impl RwLock {
     }
 
     fn taken(&self) -> Reply {
-        Reply::Grant(Grant::Taken {
+        Reply::grant(Grant::Taken {
             poisoned: self.poisoned,
         })
     }
@@ -169,8 +169,8 @@ impl Machine for RwLock {
 
     fn apply(&mut self, call: Call, by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
-            Call::TryRead if !self.is_readable() => Reply::Grant(Grant::Refused),
-            Call::TryWrite if !self.is_writable() => Reply::Grant(Grant::Refused),
+            Call::TryRead if !self.is_readable() => Reply::grant(Grant::Refused),
+            Call::TryWrite if !self.is_writable() => Reply::grant(Grant::Refused),
             Call::Read | Call::TryRead => {
                 self.readers.push(by);
                 self.taken()
@@ -183,22 +183,22 @@ impl Machine for RwLock {
                 let reader = self.readers.iter().position(|&reader| reader == by);
                 let reader = reader.expect("raddle: not a reader; please report this");
                 self.readers.remove(reader);
-                Reply::Done
+                Reply::DONE
             }
             Call::WriteUnlock { poison } => {
                 self.writer = None;
                 self.poisoned |= poison;
-                Reply::Done
+                Reply::DONE
             }
             Call::Downgrade => {
                 self.writer = None;
                 self.readers.push(by);
-                Reply::Done
+                Reply::DONE
             }
-            Call::IsPoisoned => Reply::Answer(self.poisoned),
+            Call::IsPoisoned => Reply::answer(self.poisoned),
             Call::ClearPoison => {
                 self.poisoned = false;
-                Reply::Done
+                Reply::DONE
             }
         }
     }

@@ -110,14 +110,14 @@ impl Machine for Semaphore {
 
     fn apply(&mut self, call: Call, _by: ThreadId, _outcome: Outcome) -> Reply {
         match call {
-            Call::TryAcquire if self.permits == 0 => Reply::Grant(Grant::Refused),
+            Call::TryAcquire if self.permits == 0 => Reply::grant(Grant::Refused),
             Call::Acquire | Call::TryAcquire => {
                 self.permits -= 1;
-                Reply::Grant(Grant::Taken { poisoned: false })
+                Reply::grant(Grant::Taken { poisoned: false })
             }
             Call::Release => {
                 self.permits += 1;
-                Reply::Done
+                Reply::DONE
             }
         }
     }

@@ -77,7 +77,7 @@ impl State {
         let (source, round) = machine.pass(waiting, id, outcome.group(), name);
         self.leave(Ports::One(barrier), id.thread);
         self.count_waiting(barrier);
-        (source, Reply::Value(u64::from(round)))
+        (source, Reply::value(u64::from(round)))
     }
 
     pub(super) fn leads(
@@ -96,6 +96,6 @@ impl State {
         let (group, leads) = self
             .barrier_mut(barrier)
             .leads(member, round, outcome.is_yes());
-        (Some(group), Reply::Answer(leads))
+        (Some(group), Reply::answer(leads))
     }
 }

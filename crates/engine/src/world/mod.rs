@@ -252,7 +252,7 @@ impl State {
         self.threads.push(Thread {
             pending: Operation::Begin,
             site,
-            reply: Reply::Done,
+            reply: Reply::DONE,
             slot: NOT_ENABLED,
             joiner: None,
             events: 0,

@@ -60,18 +60,18 @@ impl State {
         let (source, reply) = match entry.pending {
             Operation::Begin => (
                 self.execution.threads[thread.index()].spawned_by,
-                Reply::Done,
+                Reply::DONE,
             ),
             Operation::End => {
                 self.end_thread(id);
-                (None, Reply::Done)
+                (None, Reply::DONE)
             }
-            Operation::Spawn => (None, Reply::Thread(self.add_thread(Some(id), site))),
-            Operation::Join { target } => (self.execution.threads[target.index()].end, Reply::Done),
+            Operation::Spawn => (None, Reply::thread(self.add_thread(Some(id), site))),
+            Operation::Join { target } => (self.execution.threads[target.index()].end, Reply::DONE),
             Operation::IsFinished { target } => {
                 let end = self.execution.threads[target.index()].end;
                 let end = end.filter(|_| outcome.sees_end());
-                (end, Reply::Answer(end.is_some()))
+                (end, Reply::answer(end.is_some()))
             }
             Operation::Load { .. } | Operation::Store { .. } | Operation::Update { .. }
                 if self.views.is_on() =>
@@ -80,21 +80,21 @@ impl State {
                 self.access(&operation, id, outcome)
             }
             Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
-                (None, Reply::Done)
+                (None, Reply::DONE)
             }
             Operation::Assume => unreachable!("never enabled"),
-            Operation::Choose { .. } => (None, Reply::Value(u64::from(outcome.alternative()))),
-            Operation::Chance { .. } => (None, Reply::Answer(outcome.is_yes())),
+            Operation::Choose { .. } => (None, Reply::value(u64::from(outcome.alternative()))),
+            Operation::Chance { .. } => (None, Reply::answer(outcome.is_yes())),
             Operation::Load { location, .. } => {
                 let location = &self.execution.locations[location.index()];
-                (location.last_write, Reply::Value(location.value))
+                (location.last_write, Reply::value(location.value))
             }
             Operation::Store {
                 location, value, ..
             } => {
                 let location = &mut self.execution.locations[location.index()];
                 let value = value.unwrap_or(location.value);
-                (location.write(id, value), Reply::Done)
+                (location.write(id, value), Reply::DONE)
             }
             Operation::Update {
                 location, update, ..
@@ -104,7 +104,7 @@ impl State {
                 if let Some(new) = update.apply(old, outcome.fails_spuriously()) {
                     location.write(id, new);
                 }
-                (source, Reply::Value(old))
+                (source, Reply::value(old))
             }
             Operation::Meet { barrier } => self.meet(barrier, id, outcome),
             Operation::Leads { .. } => {
@@ -113,14 +113,14 @@ impl State {
             }
             Operation::Send { port } => self.send(port, id),
             Operation::Receive { ports, .. } => self.receive(ports, id, outcome),
-            Operation::Delivered { port } => (self.delivered(port, thread), Reply::Done),
+            Operation::Delivered { port } => (self.delivered(port, thread), Reply::DONE),
             Operation::HangUp { port, location } => {
                 self.hang_up(port);
                 let source = match self.views.is_on() {
                     true => self.put(location, outcome.back(), id, 1, false),
                     false => self.execution.locations[location.index()].write(id, 1),
                 };
-                (source, Reply::Done)
+                (source, Reply::DONE)
             }
             Operation::Call { object, call } => {
                 let reply = self.execution.objects[object.index()].apply(call, thread, outcome);

@@ -73,7 +73,7 @@ impl State {
     pub(super) fn send(&mut self, port: ObjectId, id: EventId) -> (Option<EventId>, Reply) {
         let (number, previous) = self.port_mut(port).send(id);
         self.wake(port);
-        (previous, Reply::Value(u64::from(number)))
+        (previous, Reply::value(u64::from(number)))
     }
 
     pub(super) fn receive(
@@ -93,7 +93,7 @@ impl State {
             } else {
                 Received::Empty
             };
-            return (None, Reply::Received(found));
+            return (None, Reply::received(found));
         };
         self.port_mut(port).take(message, id);
         self.wake(port);
@@ -101,7 +101,7 @@ impl State {
             port: position as u32,
             number: message.number,
         };
-        (Some(message.send), Reply::Received(found))
+        (Some(message.send), Reply::received(found))
     }
 
     pub(super) fn delivered(&mut self, port: ObjectId, sender: ThreadId) -> Option<EventId> {

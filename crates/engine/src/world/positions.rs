@@ -76,7 +76,7 @@ mod tests {
                 operation: Operation::Yield,
                 source: None,
                 outcome: Outcome::FIRST,
-                reply: Reply::Done,
+                reply: Reply::DONE,
                 site: SiteId::new(0),
             }
         };

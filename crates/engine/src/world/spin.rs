@@ -136,7 +136,7 @@ impl State {
             }
             Operation::IsFinished { target } => self.has_ended(target) == event.reply.to_answer(),
             Operation::Receive { ports, .. } => {
-                self.can_receive(ports) == (event.reply != Reply::Received(Received::Empty))
+                self.can_receive(ports) == (event.reply != Reply::received(Received::Empty))
             }
             // Who waits for the lock will have it the next time.
             Operation::Call { object, .. } if is_of_timed_wait(event) => {

@@ -103,14 +103,14 @@ impl State {
         match *operation {
             Operation::Load { location, .. } => {
                 let (source, value) = self.views.source(location, outcome.back());
-                (source, Reply::Value(value))
+                (source, Reply::value(value))
             }
             Operation::Store {
                 location, value, ..
             } => {
                 let value = value.unwrap_or(self.execution.locations[location.index()].value);
                 let previous = self.put(location, outcome.back(), id, value, false);
-                (previous, Reply::Done)
+                (previous, Reply::DONE)
             }
             Operation::Update {
                 location, update, ..
@@ -120,7 +120,7 @@ impl State {
                 if let Some(new) = update.apply(old, outcome.fails_spuriously()) {
                     self.put(location, back, id, new, true);
                 }
-                (source, Reply::Value(old))
+                (source, Reply::value(old))
             }
             _ => unreachable!("only called for accesses"),
         }

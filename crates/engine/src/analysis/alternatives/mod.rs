@@ -202,8 +202,8 @@ impl Candidates<'_> {
         for source in self.candidates(event, writes) {
             let value = self.value(event, source);
             let reply = match target {
-                Some(_) => Reply::Answer(source.is_some()),
-                None => Reply::Value(value),
+                Some(_) => Reply::answer(source.is_some()),
+                None => Reply::value(value),
             };
             let ways = match event.operation {
                 Operation::Update { update, .. } => update.outcomes(value),
@@ -296,7 +296,7 @@ impl Candidates<'_> {
                 None if wait => event.source.is_none().into(),
                 None => self.decide(Event {
                     source,
-                    reply: Reply::Received(Received::Empty),
+                    reply: Reply::received(Received::Empty),
                     ..*event
                 }),
                 Some(send) => self.may_take(event, send),

@@ -15,7 +15,7 @@
 use super::board::Board;
 use super::metric::Metric;
 use crate::base::ids::{ObjectId, SiteId, ThreadId};
-use crate::base::reply::{Exchange, Grant, Received, Reply};
+use crate::base::reply::{Exchange, Grant, Received};
 use crate::model::event::Event;
 use crate::model::operation::Operation;
 use crate::object::{Call, channel, condvar, monitor, parker, semaphore};
@@ -165,7 +165,7 @@ impl WaitPoint {
     }
 
     fn channel(&mut self, call: channel::Call, event: &Event, board: &mut Board) {
-        let Reply::Exchange(answer) = event.reply else {
+        let Some(answer) = event.reply.as_exchange() else {
             return;
         };
         match (call, answer) {

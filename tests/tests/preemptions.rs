@@ -192,7 +192,10 @@ fn what_costs_too_much_may_be_taken_back() {
             }
         };
         let mut schedules = Classes::new();
-        let checker = Checker::new().strategy(Strategy::Enumerate).preemptions(0);
+        let checker = Checker::new()
+            .memory(Memory::Sc)
+            .strategy(Strategy::Enumerate)
+            .preemptions(0);
         raddle::__private::run_observed(checker, program, &mut |execution| {
             assert_eq!(execution.preemptions, 0);
             schedules.insert(execution.class());

@@ -101,11 +101,7 @@ fn next(
 type Seen = BTreeSet<(Vec<ClassEntry>, Vec<u64>)>;
 
 /// Runs the script; returns the classes and the values that each execution read.
-fn explore(
-    script: &Script,
-    strategy: impl Into<Dispatcher>,
-    is_known: bool,
-) -> (usize, Seen) {
+fn explore(script: &Script, strategy: impl Into<Dispatcher>, is_known: bool) -> (usize, Seen) {
     let site = SiteId::new(0);
     let mut world = World::new(strategy, 10_000);
     let (mut executions, mut seen) = (0, BTreeSet::new());

@@ -34,21 +34,10 @@ impl<T: Fn() -> Duration, C: Fn(Call) -> Reply> Wait<T, C> {
         unlock: impl FnOnce() -> L,
         lock: impl FnOnce(L, bool) -> R,
     ) -> R {
-        let waiter = self.begin(runtime, |call, _| (self.call)(call));
-        self.finish(waiter, runtime, unlock, lock)
-    }
-
-    /// Performs the first operation of [`Wait::run`] by `become_waiter`, which is given whether the
-    /// time may run out.
-    #[inline]
-    pub fn begin<P: Perform>(
-        &self,
-        runtime: P,
-        become_waiter: impl FnOnce(Call, bool) -> Reply,
-    ) -> Waiter {
         let timeout = self.time.is_some() && runtime.may_time_out();
-        let woken_up = become_waiter(self.first(runtime), timeout).to_answer();
-        Waiter { timeout, woken_up }
+        let reply = (self.call)(first(runtime, self.spurious, self.looked));
+        let waiter = Waiter::new(timeout, reply);
+        self.finish(waiter, runtime, unlock, lock)
     }
 
     /// Performs the other operations of [`Wait::run`].
@@ -81,7 +70,7 @@ impl<T: Fn() -> Duration, C: Fn(Call) -> Reply> Wait<T, C> {
         condition: impl FnOnce() -> ControlFlow<B>,
         renotify: impl FnOnce(),
     ) -> ControlFlow<Left<B>, bool> {
-        (self.call)(self.first(runtime));
+        (self.call)(first(runtime, self.spurious, self.looked));
         if let ControlFlow::Break(reason) = condition() {
             let notified = !(self.call)(Call::Wake { timeout: true }).to_answer();
             if notified {
@@ -91,13 +80,6 @@ impl<T: Fn() -> Duration, C: Fn(Call) -> Reply> Wait<T, C> {
         }
         let timeout = self.time.is_some() && runtime.may_time_out();
         ControlFlow::Continue(self.wake(runtime, timeout))
-    }
-
-    fn first(&self, runtime: impl Perform) -> Call {
-        Call::Wait {
-            spurious: self.spurious && runtime.may_wake_spuriously(),
-            looked: self.looked,
-        }
     }
 
     /// Waits for the notification; returns true when the time ran out before it.
@@ -110,12 +92,32 @@ impl<T: Fn() -> Duration, C: Fn(Call) -> Reply> Wait<T, C> {
     }
 }
 
+/// Returns the first call of a wait, by which the thread becomes a waiter.
+#[inline(always)]
+pub fn first(runtime: impl Perform, spurious: bool, looked: bool) -> Call {
+    Call::Wait {
+        spurious: spurious && runtime.may_wake_spuriously(),
+        looked,
+    }
+}
+
 /// A thread that has become a waiter.
 pub struct Waiter {
     /// True when the time may run out.
     timeout: bool,
     /// True when the wait is over at once, without a notification.
     woken_up: bool,
+}
+
+impl Waiter {
+    /// Creates a waiter from the reply of its first call; `timeout` says whether the time may run out.
+    #[inline(always)]
+    pub fn new(timeout: bool, reply: Reply) -> Self {
+        Waiter {
+            timeout,
+            woken_up: reply.to_answer(),
+        }
+    }
 }
 
 /// A waiter that left before the wait.

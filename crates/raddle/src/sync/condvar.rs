@@ -12,7 +12,10 @@ use raddle_engine::{ObjectId, Operation, Reply, World};
 
 use super::mutex::{GivenBack, MutexGuard};
 use crate::labelled::{Labelled, Thing};
-use raddle_check::protocol::{self, condvar::Wait};
+use raddle_check::protocol::{
+    self,
+    condvar::{Wait, Waiter, first},
+};
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made, current};
 
@@ -178,22 +181,26 @@ impl Condvar {
         dur: Option<Duration>,
         place: &'static Location<'static>,
     ) -> LockResult<(MutexGuard<'a, T>, bool)> {
+        let timeout = dur.is_some() && context.may_time_out();
         let looked = guard.has_looked();
-        let wait = Wait {
-            time: dur.map(|dur| move || dur),
-            spurious: true,
-            looked,
-            call: |call| self.call(context, place, call),
-        };
-        // A loop may repeat a wait that times out, and the data is part of what it looks at.
-        let waiter = wait.begin(context, |call, timeout| match timeout {
+        let first = first(context, true, looked);
+        // A loop may repeat a wait that times out, and the data is part of what it looks at. So is this
+        // frame: it has nothing with padding, whose bytes would differ from round to round.
+        let reply = match timeout {
             true => context.observe_beside(place, guard.data(), |world| Operation::Call {
                 object: self.object(context, world),
-                call: call.into(),
+                call: first.into(),
             }),
-            false => self.call(context, place, call),
-        });
+            false => self.call(context, place, first),
+        };
+        let waiter = Waiter::new(timeout, reply);
         context.apart(|| {
+            let wait = Wait {
+                time: dur.map(|dur| move || dur),
+                spurious: true,
+                looked,
+                call: |call| self.call(context, place, call),
+            };
             let unlock = || guard.give_back(context, place);
             let lock = |lock: GivenBack<'a, T>, timed_out| {
                 map(lock.take(place), |guard| (guard, timed_out))

@@ -462,7 +462,7 @@ fn stopped(workers: usize, choose: fn(&View<'_>) -> Choice) -> String {
             .scheduler(move |_, _| Fixed(choose))
             .run(lost_update)
     };
-    let panic = catch_unwind(AssertUnwindSafe(run)).err().expect("it stops");
+    let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("it stops");
     let message = panic.downcast_ref::<String>().expect("a text").clone();
     // The next check of the same thread is not affected.
     let report = checker()

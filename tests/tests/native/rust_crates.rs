@@ -82,7 +82,9 @@ fn each_test_of_each_crate_has_its_failure_or_none() {
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
-    let run: BTreeSet<_> = TESTS.keys().cloned().collect();
+    // Each outcome of `polls` is a test of its own, which `rust_litmus` compares with library mode.
+    let run = TESTS.keys().filter(|(package, _)| package != "polls");
+    let run: BTreeSet<_> = run.cloned().collect();
     assert_eq!(run, listed);
 }
 

@@ -40,6 +40,15 @@ fn line(source: &str, text: &str) -> usize {
     line + 1
 }
 
+/// The number of orders in which the senders of a program of `twins.rs` can be dropped. They are part of a
+/// class in native mode, because another program in the same file polls a channel.
+pub fn orders_of_senders(name: &str) -> u64 {
+    match name {
+        "unbounded" => 2,
+        _ => 1,
+    }
+}
+
 #[test]
 fn programs_with_std_have_the_classes_of_programs_with_raddles_types() {
     let mut different = Vec::new();
@@ -52,7 +61,8 @@ fn programs_with_std_have_the_classes_of_programs_with_raddles_types() {
         assert!(report.exhausted, "{name}");
         let finished = check(&TWINS, name);
         finished.exits(0);
-        let (library, native) = (report.classes(), finished.all_classes());
+        let library = report.classes() * orders_of_senders(name);
+        let native = finished.all_classes();
         if library != native {
             different.push((name, library, native));
         }

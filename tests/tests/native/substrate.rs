@@ -257,7 +257,7 @@ fn where_coroutines_would_not_work_threads_are_os_threads() {
     }
     run(&program, &["mutex-3"], &[("RADDLE_SUBSTRATE", "fibers")])
         .exits(2)
-        .says("raddle: RADDLE_SUBSTRATE: `fibers` is neither `coroutine` nor `os`\n");
+        .says("raddle: RADDLE_SUBSTRATE: `fibers` is not one of: coroutine, os\n");
 }
 
 const FORK: (&str, &str) = ("RADDLE_RESTART", "fork");

@@ -218,28 +218,28 @@ pub fn lock_is_taken() {
 }
 
 struct Slot {
-    value: UnsafeCell<u32>,
+    answer: UnsafeCell<u32>,
     ready: AtomicBool,
 }
 
-// SAFETY: the value is only read when `ready` says that it is there.
+// SAFETY: the answer is only read when `ready` says that it is there.
 unsafe impl Sync for Slot {}
 
 /// A flag that does not bring with it what was written before.
 pub fn published_too_weakly() {
     let slot = Arc::new(Slot {
-        value: UnsafeCell::new(0),
+        answer: UnsafeCell::new(0),
         ready: AtomicBool::new(false),
     });
     let other = Arc::clone(&slot);
     let writer = thread::spawn(move || {
         // SAFETY: nobody reads yet.
-        other.value.with_mut(|value| unsafe { *value = 42 });
+        other.answer.with_mut(|answer| unsafe { *answer = 42 });
         other.ready.store(true, Relaxed);
     });
     if slot.ready.load(Relaxed) {
         // SAFETY: it is there.
-        slot.value.with(|value| assert_eq!(unsafe { *value }, 42));
+        slot.answer.with(|answer| assert_eq!(unsafe { *answer }, 42));
     }
     writer.join().unwrap();
 }

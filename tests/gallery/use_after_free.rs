@@ -1,3 +1,5 @@
+use std::mem::ManuallyDrop;
+
 use raddle::cell::UnsafeCell;
 use raddle::sync::{Arc, Mutex};
 use raddle::thread;
@@ -8,8 +10,8 @@ struct Borrowed(*const UnsafeCell<u32>);
 unsafe impl Send for Borrowed {}
 
 pub fn dropped_too_early() {
-    let mut slot = Box::new(Some(UnsafeCell::new(7)));
-    let borrowed = Borrowed(slot.as_ref().as_ref().unwrap());
+    let mut slot = Box::new(ManuallyDrop::new(UnsafeCell::new(7)));
+    let borrowed = Borrowed(&raw const **slot);
     let lock = Arc::new(Mutex::new(borrowed));
     let other = Arc::clone(&lock);
     let reader = thread::spawn(move || {
@@ -18,7 +20,8 @@ pub fn dropped_too_early() {
         unsafe { &*borrowed.0 }.with(|value| assert_eq!(unsafe { *value }, 7));
     });
     let held = lock.lock().unwrap();
-    *slot = None;
+    // SAFETY: it is not, as the other thread may still use the slot.
+    unsafe { ManuallyDrop::drop(&mut slot) };
     drop(held);
     reader.join().unwrap();
 }

@@ -160,6 +160,8 @@ enum Theme {
     Locks,
     Conditions,
     Meetings,
+    /// `SeqCst` accesses, and calls that tell threads of each other.
+    StrongMemory,
     Everything,
 }
 
@@ -177,6 +179,15 @@ impl Program {
                 Theme::Everything,
             ])
             .expect("not empty");
+        Program::of_theme(rng, theme)
+    }
+
+    /// A random program under RC11 whose accesses are all `SeqCst`.
+    pub fn random_seq_cst(rng: &mut Rng) -> Self {
+        Program::of_theme(rng, Theme::StrongMemory)
+    }
+
+    fn of_theme(rng: &mut Rng, theme: Theme) -> Self {
         let started = rng.choice([1, 1, 2, 2, 2, 3]).expect("not empty");
         let longest = match (started, theme) {
             (1, _) => 5,
@@ -196,7 +207,7 @@ impl Program {
         let main = if main.len() > 1 { main } else { Vec::new() };
         let disturbed = rng.bool();
         let memory = match theme {
-            Theme::WeakMemory => Memory::Rc11,
+            Theme::WeakMemory | Theme::StrongMemory => Memory::Rc11,
             _ => rng.choice([Memory::Sc, Memory::Rc11]).expect("not empty"),
         };
         Program {
@@ -331,6 +342,10 @@ fn statement(rng: &mut Rng, theme: Theme, depth: u32) -> Statement {
             3 => rng.u32(52..65),
             4 => 78,
             _ => rng.u32(150..153),
+        },
+        Theme::StrongMemory => match rng.bool() {
+            true => rng.u32(0..52),
+            false => rng.u32(60..157),
         },
         Theme::Everything => rng.u32(0..157),
     };

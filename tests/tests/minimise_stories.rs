@@ -44,7 +44,11 @@ fn replay(story: &Story, schedule: Schedule) -> (Report, u32) {
 }
 
 fn is_stale(failure: &Failure) -> bool {
-    let mut steps = failure.trace.steps.iter();
+    is_stale_in(&failure.trace)
+}
+
+fn is_stale_in(trace: &Trace) -> bool {
+    let mut steps = trace.steps.iter();
     steps.any(|step| step.what.contains(", stale") || step.what.contains("already overwritten"))
 }
 
@@ -53,8 +57,13 @@ fn no_story_is_longer_than_it_was_found_and_all_are_replayed() {
     for (story, failure) in all_found() {
         let name = story.name;
         let minimised = failure.minimised.expect(name);
+        // Interleavings are preferred to stale values.
         assert!(
-            minimised.preemptions_after <= minimised.preemptions_before,
+            minimised.preemptions_after <= minimised.preemptions_before
+                || failure
+                    .found
+                    .as_ref()
+                    .is_some_and(|found| is_stale_in(&found.trace)),
             "{name}"
         );
         assert!(minimised.events_after <= minimised.events_before, "{name}");
@@ -82,7 +91,13 @@ fn no_story_is_longer_than_it_was_found_and_all_are_replayed() {
             let schedule: Schedule = found.schedule.parse().unwrap();
             assert_eq!(schedule.steps.len(), minimised.events_before, "{name}");
             let (report, preemptions) = replay(&story, schedule);
-            assert_eq!(report.failures[0].kind, failure.kind, "{name}");
+            // In another order of events, a lost wake-up may look like a deadlock.
+            let waits = |kind| matches!(kind, FailureKind::Deadlock | FailureKind::LostWakeup);
+            let kinds = [report.failures[0].kind, failure.kind];
+            assert!(
+                kinds[0] == kinds[1] || kinds.into_iter().all(waits),
+                "{name}"
+            );
             assert_eq!(preemptions, found.preemptions, "{name}");
         }
     }
@@ -164,10 +179,9 @@ fn mark(failure: &Failure) -> (FailureKind, Vec<Option<Place>>) {
 const MANY: u64 = 20_000;
 
 /// Stories that have more of them.
-const MANY_SCHEDULES: [&str; 7] = [
+const MANY_SCHEDULES: [&str; 6] = [
     "double_collect",
     "philosophers_7",
-    "pool_shutdown",
     "reorder_10",
     "semaphore_8",
     "semaphore_crowd",
@@ -175,10 +189,9 @@ const MANY_SCHEDULES: [&str; 7] = [
 ];
 
 /// Stories for which the minimiser does not know.
-const NOT_SURE: [&str; 8] = [
+const NOT_SURE: [&str; 7] = [
     "bank_busy",
     "driver_busy",
-    "leaked_permit",
     "pool_shutdown",
     "reorder_10",
     "semaphore_8",
@@ -186,9 +199,8 @@ const NOT_SURE: [&str; 8] = [
     "two_stage_8",
 ];
 
-/// Those that are known to go wrong with fewer preemptions: `leaked_permit` has too many classes for the
-/// minimiser, and `listener` goes wrong in another way then.
-const OTHERWISE: [&str; 2] = ["leaked_permit", "listener"];
+/// The one that is known to go wrong with fewer preemptions: in another way then.
+const OTHERWISE: [&str; 1] = ["listener"];
 
 /// By an oracle that knows nothing of classes: every schedule with one preemption less.
 #[test]

@@ -1,5 +1,5 @@
-//! raddle against independent oracles, on random programs: enumeration of all schedules, the axioms of
-//! the memory model, the definition of a race.
+//! raddle against independent oracles: enumeration of all schedules, the axioms of the memory model, the
+//! definition of a race. Mostly on random programs.
 //!
 //! `cargo test` runs a few programs of each suite; `cargo test-oracles` runs many.
 
@@ -11,3 +11,4 @@ mod preemptions;
 mod race_axioms;
 mod random_messages;
 mod random_objects;
+mod spinning;

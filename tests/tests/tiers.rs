@@ -14,7 +14,7 @@ fn read(path: impl AsRef<Path>) -> String {
 
 /// The binaries of the manifest, each with whether `cargo test` runs it.
 fn binaries() -> BTreeMap<String, bool> {
-    let manifest = read("tests/Cargo.toml");
+    let manifest = read("tests/Cargo.toml") + &read("tests/oracles/Cargo.toml");
     let tables = manifest.split("[[test]]\n").skip(1);
     let binary = |table: &str| {
         let (first, rest) = table.split_once('\n').expect("a name has a line");

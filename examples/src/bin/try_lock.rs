@@ -28,10 +28,12 @@ impl Postbox {
         }
     }
 
-    /// The fix: looks again after releasing the lock.
+    /// The fix: looks again after releasing the lock. The look is an update, which sees the latest number:
+    /// a `try_lock` that fails does not synchronize with the holder of the lock, so a load might miss the
+    /// letter of a thread whose `try_lock` has failed, even with `SeqCst`.
     fn hand_in_and_look_again(&self) {
         self.letters.fetch_add(1, SeqCst);
-        while self.letters.load(SeqCst) > 0 {
+        while self.letters.fetch_or(0, SeqCst) > 0 {
             let Ok(mut sent) = self.sent.try_lock() else {
                 return;
             };

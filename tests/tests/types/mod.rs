@@ -14,7 +14,6 @@ mod parity;
 mod park;
 mod port;
 mod rwlock;
-mod spinning;
 mod statics;
 mod statics_dropped;
 mod time;

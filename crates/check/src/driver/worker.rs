@@ -430,6 +430,7 @@ impl<'a> Worker<'a, '_> {
                     schedule: failure.schedule.to_string(),
                     preemptions: found.preemptions,
                 }));
+                failure.kind = minimal.failure.kind;
                 failure.message = minimal.failure.message;
                 failure.waits = minimal.failure.waits;
                 failure.marks = minimal.failure.marks;

@@ -175,15 +175,20 @@ impl Context {
 
     #[cold]
     fn fault_of(&self, gone: Gone, identity: &Identity, what: &'static str) -> Fault {
+        let dropped = || {
+            let dropped = self.dropped.borrow();
+            let mut last = dropped.iter().rev();
+            let last = last.find(|(address, _)| *address == identity.address());
+            last.map(|&(_, moment)| moment)
+        };
         let fate = match gone {
-            Gone::NeverMade => Fate::NeverMade,
             Gone::Freed => Fate::Freed(alloc::freed_by(identity.address(), self.stamp())),
-            Gone::Dropped => {
-                let dropped = self.dropped.borrow();
-                let mut last = dropped.iter().rev();
-                let last = last.find(|(address, _)| *address == identity.address());
-                Fate::Dropped(last.map(|&(_, moment)| moment))
-            }
+            Gone::Dropped => Fate::Dropped(dropped()),
+            // Memory that was overwritten after the drop, as unoptimised code does.
+            Gone::NeverMade => match dropped() {
+                Some(moment) => Fate::Dropped(Some(moment)),
+                None => Fate::NeverMade,
+            },
         };
         Fault { what, fate }
     }

@@ -8,7 +8,8 @@ use super::ids::ThreadId;
 /// reading it as another kind panics.
 ///
 /// Two words without padding: a copy of a reply lies in the frames of threads whose stacks are compared
-/// to find spin loops, and no byte of it may differ between equal replies.
+/// to find spin loops, and no byte of it may differ between equal replies. The value 0, for which most
+/// loops wait to change, is all zeroes, like a frame that was not used before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Reply {
     kind: Kind,
@@ -18,8 +19,8 @@ pub struct Reply {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 enum Kind {
-    Done,
     Value,
+    Done,
     Answer,
     Thread,
     Refused,

@@ -5,8 +5,9 @@
 //! it decides whether reads-from and coherence are consistent. [`happens_before`] has a table of the
 //! rules.
 //!
-//! A program without fences whose accesses are all `SeqCst` behaves the same under both models. So the
-//! rules of RC11 are only applied once a program has performed something weaker ([`is_weak`]).
+//! A program behaves the same under both models if it has no fences, its accesses are all `SeqCst`, and
+//! every call on an object synchronizes with the earlier calls whose effect it sees. So the rules of RC11
+//! are only applied once a program has performed something else ([`Weakness`]).
 
 pub mod clock;
 mod coherence;
@@ -32,22 +33,77 @@ pub enum Model {
     Rc11,
 }
 
-/// True when a program that performs this may have executions that are not sequentially consistent.
-pub(crate) fn is_weak(operation: &Operation) -> bool {
-    match *operation {
-        Operation::Load { ordering, .. } | Operation::Store { ordering, .. } => {
-            ordering != Ordering::SeqCst
+/// The performed operations by which a program may have executions that are not sequentially consistent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Weakness(u8);
+
+impl Weakness {
+    /// No operation.
+    pub(crate) const NONE: Weakness = Weakness(0);
+    /// An access of any strength.
+    const ACCESS: Weakness = Weakness(1);
+    /// A call that may see the effect of another without synchronizing with it.
+    pub(crate) const LOOSE: Weakness = Weakness(2);
+    /// A fence, or an access that is not `SeqCst`.
+    pub(crate) const WEAK: Weakness = Weakness(4);
+
+    /// An access, which is `SeqCst` or not.
+    #[inline(always)]
+    pub(crate) fn of_access(is_seq_cst: bool) -> Self {
+        match is_seq_cst {
+            true => Weakness::ACCESS,
+            false => Weakness::WEAK,
         }
-        Operation::Update {
-            ordering,
-            failure,
-            update,
-            ..
-        } => {
-            let may_fail = matches!(update.kind, UpdateKind::CompareExchange { .. });
-            ordering != Ordering::SeqCst || may_fail && failure != Ordering::SeqCst
+    }
+
+    #[inline(always)]
+    pub(crate) fn of(operation: &Operation) -> Self {
+        match *operation {
+            Operation::Load { ordering, .. } | Operation::Store { ordering, .. } => {
+                Weakness::of_access(ordering == Ordering::SeqCst)
+            }
+            Operation::Update {
+                ordering,
+                failure,
+                update,
+                ..
+            } => {
+                let may_fail = matches!(update.kind, UpdateKind::CompareExchange { .. });
+                Weakness::of_access(
+                    ordering == Ordering::SeqCst && (!may_fail || failure == Ordering::SeqCst),
+                )
+            }
+            Operation::Fence { .. } => Weakness::WEAK,
+            Operation::Call { call, .. } if !call.is_tight() => Weakness::LOOSE,
+            Operation::IsFinished { .. } | Operation::Receive { wait: false, .. } => {
+                Weakness::LOOSE
+            }
+            _ => Weakness::NONE,
         }
-        Operation::Fence { .. } => true,
-        _ => false,
+    }
+
+    /// The operations of both.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn and(self, other: Self) -> Self {
+        Weakness(self.0 | other.0)
+    }
+
+    /// True when a program that performs these may have executions that are not sequentially consistent.
+    #[inline(always)]
+    pub(crate) fn is_weak(self) -> bool {
+        // Loose calls are only told by accesses that the model does not order with them.
+        self.0 > Weakness::LOOSE.0
+    }
+
+    /// True when there is a fence or an access that is not `SeqCst`.
+    pub(crate) fn has_weak_accesses(self) -> bool {
+        self.0 & Weakness::WEAK.0 != 0
+    }
+
+    /// All operations of an execution.
+    pub(crate) fn of_all<'a>(operations: impl IntoIterator<Item = &'a Operation>) -> Self {
+        let all = operations.into_iter().map(Weakness::of);
+        all.fold(Weakness::NONE, Weakness::and)
     }
 }

@@ -102,6 +102,12 @@ pub(crate) trait Request: Copy + Words {
         false
     }
 
+    /// True for a call that synchronizes with every earlier call of another thread whose effect it
+    /// sees, and with every later one that sees its effect.
+    fn is_tight(self) -> bool {
+        false
+    }
+
     /// True for a call that a loop may repeat while it waits for another thread.
     fn polls(self) -> bool {
         self.asks()
@@ -316,6 +322,15 @@ macro_rules! machines {
             pub fn asks(&self) -> bool {
                 match self {
                     $(Call::$name(call) => call.asks(),)*
+                }
+            }
+
+            /// True for a call that synchronizes with all calls whose effect it sees, and with all
+            /// that see its effect.
+            #[inline]
+            pub(crate) fn is_tight(&self) -> bool {
+                match self {
+                    $(Call::$name(call) => call.is_tight(),)*
                 }
             }
 

@@ -62,6 +62,10 @@ impl Request for Call {
         matches!(self, Call::Unlock { .. })
     }
 
+    fn is_tight(self) -> bool {
+        matches!(self, Call::Lock | Call::Unlock { .. })
+    }
+
     fn asks(self) -> bool {
         self == Call::IsPoisoned
     }

@@ -39,7 +39,7 @@ pub use share::Reach;
 use crate::base::ids::{EventId, ThreadId};
 use crate::base::outcome::Outcome;
 use crate::memory::psc::Psc;
-use crate::memory::{Model, Strength, is_weak};
+use crate::memory::{Model, Strength, Weakness};
 use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Ending};
 use crate::model::estimate::Estimate;
@@ -334,10 +334,26 @@ impl Exhaustive {
         }
     }
 
+    /// Weakens the graph if it is weak with an operation that is inserted next.
+    fn note_weakness(&mut self, operation: &Operation) {
+        let weakness = Weakness::of(operation);
+        if weakness == Weakness::NONE || self.model != Model::Rc11 {
+            return;
+        }
+        let frame = self.frames.last_mut().expect("a run has a frame");
+        frame.graph.weakness = frame.graph.weakness.and(weakness);
+        if frame.graph.weakness.is_weak() {
+            frame.weaken();
+            self.weakened_late |= self.left_out && !self.weakened;
+            self.weakened = true;
+        }
+    }
+
     /// Inserts the pending call of a thread, or its arrival at a barrier.
     fn insert_call(&mut self, state: &State, thread: ThreadId) {
-        let frame = self.frames.last_mut().expect("a run has a frame");
         let here = self.binding.to_world(thread);
+        self.note_weakness(state.pending(here));
+        let frame = self.frames.last_mut().expect("a run has a frame");
         frame.graph.site = Some(state.pending_site(here));
         match *state.pending(here) {
             Operation::Call { object, call } => {
@@ -369,14 +385,10 @@ impl Exhaustive {
     /// Inserts the pending operation of a thread, which is not a call, with its first choice.
     /// Returns the outcome that this choice has in the running world.
     fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> Outcome {
+        self.note_weakness(state.pending(here));
         let binding = &mut self.binding;
         let frame = self.frames.last_mut().expect("a run has a frame");
         let operation = state.pending(here);
-        if self.model == Model::Rc11 && is_weak(operation) {
-            frame.weaken();
-            self.weakened_late |= self.left_out && !self.weakened;
-            self.weakened = true;
-        }
         let graph = &mut frame.graph;
         graph.site = Some(state.pending_site(here));
         (graph.strength, graph.failure) = strengths(operation);

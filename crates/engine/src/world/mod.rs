@@ -30,7 +30,7 @@ use crate::base::rng::mix;
 use crate::memory::happens_before::{HappensBefore, LatestWrites};
 use crate::memory::races::Races;
 use crate::memory::views::Views;
-use crate::memory::{Model, is_weak};
+use crate::memory::{Model, Weakness};
 use crate::model::choice::Choice;
 use crate::model::ending::Ending;
 use crate::model::execution::{Execution, ThreadInfo};
@@ -313,9 +313,8 @@ pub struct World<D> {
     ending: Option<Ending>,
     model: Model,
     policy: Policy,
-    /// Whether threads may see different things: not known before the first execution, and then only
-    /// once the program has asked for it.
-    is_weak: bool,
+    /// What the program has performed so far: not known before the first execution.
+    weakness: Weakness,
     started: bool,
     /// Whether the program has used a cell.
     has_cells: bool,
@@ -338,7 +337,7 @@ impl<D: Dispatch> World<D> {
             ending: None,
             model: Model::Sc,
             policy: Policy::default(),
-            is_weak: false,
+            weakness: Weakness::NONE,
             started: false,
             has_cells: false,
             positions: Positions::default(),
@@ -358,12 +357,12 @@ impl<D: Dispatch> World<D> {
             return false;
         }
         let capabilities = self.strategy().capabilities();
-        let weak = self.is_weak || !self.started || capabilities.reads_all_outcomes;
+        let weak = self.weakness.is_weak() || !self.started || capabilities.reads_all_outcomes;
         self.started = true;
         self.most_events = self.max_events.min(capabilities.max_events);
         let weak = weak && self.model == Model::Rc11;
         self.state.reset(weak, !weak && self.has_cells);
-        self.state.is_plain = !self.is_weak
+        self.state.is_plain = !self.weakness.is_weak()
             && capabilities.randomness == Randomness::Independent
             && !capabilities.reads_all_outcomes;
         self.positions.clear();
@@ -404,9 +403,10 @@ impl<D: Dispatch> World<D> {
     #[inline(always)]
     fn request_as_is(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
         self.state.announce(thread, operation, site);
-        if is_weak(&operation) {
-            self.is_weak = true;
-            self.state.is_plain = false;
+        let weakness = Weakness::of(&operation);
+        if weakness != Weakness::NONE {
+            self.weakness = self.weakness.and(weakness);
+            self.state.is_plain &= !self.weakness.is_weak();
         }
         if matches!(operation, Operation::Assume) && !self.strategy().capabilities().reads_discarded
         {

@@ -239,7 +239,8 @@ pub fn published_too_weakly() {
     });
     if slot.ready.load(Relaxed) {
         // SAFETY: it is there.
-        slot.answer.with(|answer| assert_eq!(unsafe { *answer }, 42));
+        slot.answer
+            .with(|answer| assert_eq!(unsafe { *answer }, 42));
     }
     writer.join().unwrap();
 }

@@ -15,7 +15,7 @@ use raddle_engine::memory::Model;
 use raddle_engine::strategy::{Along, Exhaustive, Noise};
 use raddle_engine::{Exploration, Limits};
 
-use super::{Attempt, Effort, Minimiser, PLANS, Signature};
+use super::{Attempt, Effort, Minimiser, PLANS, PRICE_OF_FRESH_READS, Signature};
 use crate::runtime::{Context, run_execution};
 
 /// Effort of the first search. The cost of each run grows with the length of the execution, so each
@@ -58,7 +58,7 @@ impl Minimiser<'_> {
     /// is proved minimal.
     pub(super) fn fewer(&mut self, best: Attempt) -> (Attempt, bool) {
         if best.cost.is_weak && self.checker.memory.model() != Model::Sc {
-            let most = self.original.cost.preemptions;
+            let most = self.original.cost.preemptions + PRICE_OF_FRESH_READS;
             let (plain, surely) = self.fewest(Model::Sc, most + 1, QUICK, Order::Fast);
             if let Some(plain) = plain {
                 return (self.improve(plain), surely);

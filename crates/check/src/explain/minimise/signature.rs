@@ -18,7 +18,8 @@ fn line(names: &dyn Names, site: SiteId) -> Option<Line> {
 pub(crate) enum Signature {
     /// The site of a panic, and its message if that matters.
     Panic(Option<String>, Option<String>),
-    /// The sites where threads wait for ever, and the kind of waiting.
+    /// The sites where threads wait for ever, and the kind of waiting. A deadlock and a lost wake-up are
+    /// the same failure if the same sites are reached: the two differ in the order of events before.
     Waiting(u8, Vec<Option<Line>>),
     /// The sites of two conflicting accesses, in either order.
     Race([Option<Line>; 2]),
@@ -39,12 +40,13 @@ impl Signature {
                 let message = Some(panic.message.clone());
                 Some(Signature::Panic(panic.place.clone(), message))
             }
-            Finding::Deadlock(blocked) => waiting(0, &mut sites(blocked)),
+            Finding::Deadlock(blocked) | Finding::LostWakeup { blocked, .. } => {
+                waiting(0, &mut sites(blocked))
+            }
             Finding::ThreadOutlives(blocked) => waiting(1, &mut sites(blocked)),
-            Finding::LostWakeup { blocked, .. } => waiting(2, &mut sites(blocked)),
             Finding::Livelock { rounds, blocked } => {
                 let spinning = rounds.iter().map(|round| round.site);
-                waiting(3, &mut spinning.chain(sites(blocked)))
+                waiting(2, &mut spinning.chain(sites(blocked)))
             }
             Finding::DataRace(race) => {
                 let mut places = [race.first, race.second].map(|one| line(names, one.site));

@@ -31,7 +31,7 @@ use work::{Possibility, Work};
 use crate::base::ids::EventId;
 use crate::base::outcome::{Outcome, Resolution};
 use crate::base::reply::{Received, Reply};
-use crate::memory::{Model, is_weak};
+use crate::memory::{Model, Weakness};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
@@ -82,15 +82,12 @@ pub fn of(execution: &Execution, model: Model) -> Vec<Receive> {
 
 /// As [`of`] within a budget, last receives first. Those that are left when no work is, are left out.
 pub fn of_some(execution: &Execution, model: Model, budget: Budget) -> Vec<Receive> {
+    let operations = execution.events.iter().map(|event| &event.operation);
     let candidates = Candidates {
         execution,
         past: HappensBefore::causes(execution),
         work: Work::new(budget),
-        is_weak: model == Model::Rc11
-            && execution
-                .events
-                .iter()
-                .any(|event| is_weak(&event.operation)),
+        is_weak: model == Model::Rc11 && Weakness::of_all(operations).is_weak(),
     };
     let receive = |(position, event): (usize, &Event)| {
         let own = seen(event).filter(|_| !candidates.work.is_over())?;

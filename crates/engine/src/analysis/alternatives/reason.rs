@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use super::follow::{Followed, Follower, Role, Verdict, does};
 use super::text::{Alternative, AlternativeChoice, AlternativeSource, Point};
 use crate::base::ids::{EventId, ThreadId};
-use crate::memory::{Model, is_weak};
+use crate::memory::{Model, Weakness};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::naming::{called, is_thread, things, thread_name};
@@ -273,11 +273,8 @@ impl<'a> Links<'a> {
             next: vec![Vec::new(); execution.events.len()],
             overwriting: vec![Vec::new(); execution.events.len()],
         };
-        let is_weak = model == Model::Rc11
-            && execution
-                .events
-                .iter()
-                .any(|event| is_weak(&event.operation));
+        let operations = execution.events.iter().map(|event| &event.operation);
+        let is_weak = model == Model::Rc11 && Weakness::of_all(operations).is_weak();
         let mut last: Vec<Option<usize>> = vec![None; execution.threads.len()];
         for (position, event) in execution.events.iter().enumerate() {
             if let Some(before) = last[event.id.thread.index()].replace(position) {

@@ -28,8 +28,11 @@
 //!
 //! In a weak graph (see `weak.rs`) any order that puts sources first is a linearization, so stale
 //! reads cost nothing. But a class without any access weaker than SeqCst has its cost under
-//! sequential consistency, and a program is assumed to be of that kind until it performs a weaker
-//! access. If one comes after a graph was left out, the search continues and claims nothing.
+//! sequential consistency, if it is sequentially consistent, and a program is assumed to have only
+//! such classes until it performs something by which it may have others ([`Weakness`]). If that comes
+//! after a graph was left out, the search continues and claims nothing.
+//!
+//! [`Weakness`]: crate::memory::Weakness
 //!
 //! Events outside the fixed prefix are first choices of the search, which seldom preempt. So few
 //! executions are wasted: only graphs that exceed the bound in their last part. Published bounded
@@ -42,10 +45,9 @@ mod needs;
 mod outline;
 mod search;
 
-use super::graph::{Graph, Node, NodeKind};
+use super::graph::Graph;
 use crate::base::ids::{EventId, ThreadId};
 use crate::memory::clock::join;
-use crate::model::operation::UpdateKind;
 use crate::search::explore::revisit::is_never_deleted;
 use outline::{Extent, Outline};
 
@@ -73,11 +75,7 @@ impl Bound {
 
     /// True when the class of a complete execution is within the bound, or its cost is unknown.
     pub(super) fn includes(self, graph: &Graph) -> bool {
-        let outline = Outline::of(
-            graph,
-            Extent::Whole,
-            graph.weak && graph.has_weak_accesses(),
-        );
+        let outline = Outline::of_class(graph);
         outline.costs_at_most(self.preemptions, MAX_EFFORT_OF_A_CLASS) != Some(false)
     }
 }
@@ -97,31 +95,11 @@ impl Graph {
     /// Returns a linearization of a complete execution with the fewest preemptions, if one is found
     /// with at most `preemptions`.
     pub(super) fn cheapest_order(&self, preemptions: u32) -> Option<Vec<EventId>> {
-        let weak = self.weak && self.has_weak_accesses();
-        let outline = Outline::of(self, Extent::Whole, weak);
+        let outline = Outline::of_class(self);
         let threads = outline.cheapest_order(preemptions, MAX_EFFORT)?;
         let steps = (0..self.threads.len()).map(|thread| outline.events_of(ThreadId::new(thread)));
         let mut steps: Vec<_> = steps.map(Vec::into_iter).collect();
         let next = |thread: usize| steps[thread].next().expect("a step is an event");
         Some(threads.into_iter().map(next).collect())
-    }
-
-    /// True when there is a fence or an access weaker than SeqCst.
-    fn has_weak_accesses(&self) -> bool {
-        let is_weak = |node: &Node| match node.kind {
-            NodeKind::Fence => true,
-            NodeKind::Write { .. } => !node.strength.is_seq_cst(),
-            // A read of whether a thread has ended is not an access of the program.
-            NodeKind::Read { location } => {
-                !self.location(location).reserved && !node.strength.is_seq_cst()
-            }
-            NodeKind::ReadForUpdate { update, .. } => {
-                let may_fail = matches!(update.kind, UpdateKind::CompareExchange { .. });
-                !node.strength.is_seq_cst() || may_fail && !node.failure.is_seq_cst()
-            }
-            _ => false,
-        };
-        let mut nodes = self.threads.iter().flat_map(|log| &log.nodes);
-        nodes.any(is_weak)
     }
 }

@@ -6,6 +6,7 @@
 //! done.
 
 use crate::base::ids::{EventId, ObjectId, ThreadId};
+use crate::memory::Weakness;
 use crate::object::Call;
 use crate::search::graph::{Graph, NodeKind};
 
@@ -110,6 +111,24 @@ pub(super) struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
+    /// The outline of a complete execution, whose linearizations are those of its class.
+    pub(super) fn of_class(graph: &'a Graph) -> Self {
+        let weakness = match graph.weak {
+            true => graph.find_weakness(),
+            false => Weakness::NONE,
+        };
+        if !weakness.is_weak() {
+            return Outline::of(graph, Extent::Whole, false);
+        }
+        if !weakness.has_weak_accesses() {
+            let strong = Outline::of(graph, Extent::Whole, false);
+            if strong.has_linearization() {
+                return strong;
+            }
+        }
+        Outline::of(graph, Extent::Whole, true)
+    }
+
     pub(super) fn of(graph: &'a Graph, extent: Extent<'a>, weak: bool) -> Self {
         let mut outline = Outline {
             graph,

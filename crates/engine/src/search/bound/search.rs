@@ -77,6 +77,11 @@ impl Outline<'_> {
         preemptions
     }
 
+    /// True when some order has every step after its predecessors.
+    pub(super) fn has_linearization(&self) -> bool {
+        self.greedy_cost() != u32::MAX
+    }
+
     /// Number of preemptions if each thread runs as far as it can, followed by the one that gets
     /// furthest. Seldom more than the least.
     fn greedy_cost(&self) -> u32 {

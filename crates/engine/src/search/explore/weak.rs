@@ -9,8 +9,10 @@ use super::frame::{Change, Frame};
 use crate::base::ids::{EventId, LocationId, ThreadId};
 use crate::memory::clock::covers;
 use crate::memory::psc::{Psc, Touch};
+use crate::memory::{Strength, Weakness};
+use crate::model::operation::UpdateKind;
 use crate::search::graph::linearise::linearise;
-use crate::search::graph::{Graph, NodeKind};
+use crate::search::graph::{Graph, Node, NodeKind};
 
 impl Frame {
     /// Turns the graph into a weak one.
@@ -102,6 +104,28 @@ impl Frame {
 }
 
 impl Graph {
+    /// The operations of all events.
+    pub(crate) fn find_weakness(&self) -> Weakness {
+        let of = |node: &Node| match node.kind {
+            NodeKind::Fence => Weakness::WEAK,
+            NodeKind::Write { .. } => Weakness::of_access(node.strength.is_seq_cst()),
+            // A read of whether a thread has ended is not an access of the program.
+            NodeKind::Read { location } if self.location(location).is_reserved() => Weakness::LOOSE,
+            NodeKind::Read { .. } => Weakness::of_access(node.strength.is_seq_cst()),
+            NodeKind::ReadForUpdate { update, .. } => {
+                let may_fail = matches!(update.kind, UpdateKind::CompareExchange { .. });
+                let is_strong = |strength: Strength| strength.is_seq_cst();
+                let fails_strongly = !may_fail || is_strong(node.failure);
+                Weakness::of_access(is_strong(node.strength) && fails_strongly)
+            }
+            NodeKind::Call { call, .. } if !call.is_tight() => Weakness::LOOSE,
+            NodeKind::Receive { wait: false, .. } => Weakness::LOOSE,
+            _ => Weakness::NONE,
+        };
+        let nodes = self.threads.iter().flat_map(|log| &log.nodes);
+        nodes.map(of).fold(Weakness::NONE, Weakness::and)
+    }
+
     /// Coherence floor of the event: number of writes, in coherence order, up to the last one that
     /// happens before it or is read by a read that does.
     pub(crate) fn weak_coherence_floor(&self, event: EventId, location: LocationId) -> usize {

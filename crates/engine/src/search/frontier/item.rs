@@ -142,6 +142,7 @@ impl Item {
             return Err(Problem::Events);
         }
         graph.rebuild(&messages)?;
+        graph.weakness = graph.find_weakness();
         let fits = |branch: &Branch| branch.keep <= graph.order.len();
         if !branches.iter().all(fits) {
             return Err(Problem::Events);

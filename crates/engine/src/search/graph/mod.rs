@@ -19,7 +19,7 @@ use super::reduce::Reductions;
 use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::base::outcome::Resolution;
 use crate::base::rng::mix;
-use crate::memory::Strength;
+use crate::memory::{Strength, Weakness};
 use crate::model::operation::{Ports, Update};
 use crate::object::synchronization::Synchronization;
 use crate::object::{Call, Object, condvar, parker};
@@ -282,9 +282,11 @@ pub(crate) struct Graph {
     pub(crate) site: Option<SiteId>,
     pub(crate) strength: Strength,
     pub(crate) failure: Strength,
-    /// True for a weak graph: some access is weaker than SeqCst under RC11, `hb` is happens-before,
-    /// and each event has more clocks.
+    /// True for a weak graph: its operations are weak under RC11, `hb` is happens-before, and each
+    /// event has more clocks.
     pub(crate) weak: bool,
+    /// The operations of the graph, and perhaps of events that were removed from it.
+    pub(crate) weakness: Weakness,
     /// Number of events for which [`NodeKind::is_memory`] holds.
     pub(crate) memory: u32,
     /// Number of arrivals at barriers.

@@ -59,7 +59,7 @@ impl Graph {
         let keep = |id: EventId| whole.node(id).stamp <= last || covers(prefix, id);
         self.width = whole.width;
         (self.reductions, self.shuffle) = (whole.reductions, whole.shuffle);
-        self.weak = whole.weak;
+        (self.weak, self.weakness) = (whole.weak, whole.weakness);
         let counts = whole.memory + whole.arrivals > 0;
         let is = |what: fn(&NodeKind) -> bool| {
             let kept = whole.order.iter().filter(|&&id| keep(id));

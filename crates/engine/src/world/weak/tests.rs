@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 
 use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::base::outcome::Outcome;
-use crate::memory::Model;
 use crate::memory::happens_before::{EveryEvent, HappensBefore, LatestWrites};
+use crate::memory::{Model, Weakness};
 use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
 use crate::model::event::Event;
@@ -394,7 +394,7 @@ fn clocks_and_outcomes_are_as_defined() {
     for seed in 0..PROGRAMS {
         let mut rng = fastrand::Rng::with_seed(seed);
         let site = SiteId::new(0);
-        world.is_weak = true;
+        world.weakness = Weakness::WEAK;
         assert!(world.begin(site));
         for _ in 0..LOCATIONS {
             world.add_location(0);
@@ -584,7 +584,7 @@ fn clocks_of_objects_are_as_defined() {
         let mut rng = fastrand::Rng::with_seed(seed);
         let is_stale = seed % 2 == 0;
         let site = SiteId::new(0);
-        world.is_weak = true;
+        world.weakness = Weakness::WEAK;
         assert!(world.begin(site));
         for _ in 0..LOCATIONS {
             world.add_location(0);

@@ -190,6 +190,7 @@ pub fn compared(
     }
     let model = match memory {
         Memory::Sc => Model::Sc,
+        Memory::Rc11Paper => Model::Rc11Paper,
         _ => Model::Rc11,
     };
     let mut happens: HashMap<(u64, u64), BTreeSet<Sight>> = HashMap::new();

@@ -10,7 +10,7 @@ use raddle_tests::axiomatic::program::{
     Litmus, Operation, R0, R1, Statement, Value, X, Y, Z, compare_exchange, fence, fetch_add,
     litmus, load, store, swap, when,
 };
-use raddle_tests::axiomatic::random::random;
+use raddle_tests::axiomatic::random::{mixed, random};
 use raddle_tests::axiomatic::shrink::shrink;
 use raddle_tests::axiomatic::{Allowed, Model, allowed, is_small};
 use raddle_tests::suite::{Suite, Verdict};
@@ -245,4 +245,48 @@ fn stronger_orderings_allow_no_more() {
         few || fewer * 20 >= compared,
         "only {fewer} of the programs have fewer classes"
     );
+}
+
+/// A relaxed write of the same location stands between a SeqCst write and the SeqCst read after it: in C++20
+/// the two are in that order all the same.
+#[test]
+fn weaker_accesses_pass_the_order_of_seq_cst_on_in_cpp20() {
+    let program = litmus([
+        vec![store(Y, 1, SeqCst), store(X, 1, SeqCst)],
+        vec![store(X, 2, Relaxed)],
+        vec![load(R0, X, SeqCst), load(R1, Y, SeqCst)],
+    ]);
+    let [cpp20, paper] =
+        [Model::Rc11, Model::Rc11Paper].map(|model| allowed(&program, model).classes);
+    assert!(cpp20.is_subset(&paper));
+    // The read of x takes 2, which overwrote 1, and the read of y takes the initial value.
+    assert_eq!(paper.len() - cpp20.len(), 1);
+    agreed(&program);
+}
+
+/// Where accesses of one location differ in strength, raddle follows the axioms, those of C++20 and those of
+/// the paper. Without fences C++20 allows no more than the paper; with fences it may.
+#[test]
+fn mixed_accesses_have_the_classes_that_the_axioms_allow() {
+    let (mut differ, mut less, mut more) = (0, 0, 0);
+    let compared = Suite::new(150, 3).run(mixed, |litmus, _| {
+        if !is_small(litmus, MAX_GUESSES) {
+            return Verdict::Skipped;
+        }
+        agreed(litmus);
+        let [cpp20, paper] =
+            [Model::Rc11, Model::Rc11Paper].map(|model| allowed(litmus, model).classes);
+        differ += u64::from(cpp20 != paper);
+        less += paper.difference(&cpp20).count();
+        more += cpp20.difference(&paper).count();
+        let mut has_fences = false;
+        let _ = litmus.rewritten(|statement| {
+            has_fences |= format!("{statement:?}").contains("Fence");
+            vec![statement.clone()]
+        });
+        assert!(has_fences || cpp20.is_subset(&paper), "{litmus}");
+        Verdict::Agreed
+    });
+    println!("{differ} programs differ: C++20 has {less} classes less and {more} more");
+    assert!(compared < 150 || less > 0, "none of the programs differs");
 }

@@ -15,7 +15,7 @@ fn random_programs_race_in_the_classes_in_which_the_axioms_say_so() {
         if !is_small(litmus, 3_000) {
             return Verdict::Skipped;
         }
-        for model in [Model::Sc, Model::Rc11] {
+        for model in [Model::Sc, Model::Rc11, Model::Rc11Paper] {
             let expected = expected(litmus, model);
             let found = observed(litmus, model, Strategy::Exhaustive).expect("it ends");
             assert!(expected == found, "{model:?}\n{litmus}");

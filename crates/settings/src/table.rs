@@ -437,12 +437,12 @@ macro_rules! settings {
             /// Memory model of atomics.
             memory(Memory): Memory = Memory::Rc11;
             {
-                kind: Kind::Choice(&["sc", "rc11"]),
+                kind: Kind::Choice(&["sc", "rc11", "rc11-paper"]),
                 option: is("\"rc11\""),
                 variable: not("the variable is for programs that cannot choose it in code"),
                 flag: not("the flag is for programs that cannot choose it in code"),
                 default: "`rc11`",
-                book: "`sc` or `rc11`, see [weak memory](memory.md)",
+                book: "`sc`, `rc11` or `rc11-paper`, see [weak memory](memory.md)",
             }
 
             /// Whether to replay the schedules of earlier failures first.
@@ -595,8 +595,10 @@ choices! {
     MemoryModel {
         /// Sequential consistency.
         Sc = "sc",
-        /// RC11.
+        /// RC11, with the order of `SeqCst` of C++20.
         Rc11 = "rc11",
+        /// RC11 as it was published.
+        Rc11Paper = "rc11-paper",
     }
 
     /// Treatment of plain accesses in a native program.

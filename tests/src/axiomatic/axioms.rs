@@ -1,8 +1,9 @@
 //! The axioms, as they are written down.
 //!
 //! RC11 is the model of Lahav, Vafeiadis, Kang, Hur and Dreyer (Repairing Sequential Consistency in
-//! C/C++11, PLDI 2017), with the release sequences of C++20. The names of the relations are those
-//! of the paper. The code is slow and plain, because the search is measured against it.
+//! C/C++11, PLDI 2017), with the release sequences of C++20. The order of SeqCst operations is that of
+//! C++20 ([atomics.order], paragraph 4), or that of the paper. The names of the relations are those of the
+//! paper. The code is slow and plain, because the search is measured against it.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release, SeqCst};
 
@@ -88,14 +89,51 @@ impl Graph {
         self.is_atomic(mo, &rb) && order.is_acyclic()
     }
 
-    /// True when RC11 allows it, with `hb` from [`happens_before`](Graph::happens_before).
+    /// True when RC11 allows it, with `hb` from [`happens_before`](Graph::happens_before) and the order of
+    /// SeqCst operations of C++20.
     pub fn is_rc11(&self, hb: &Relation, mo: &Relation) -> bool {
+        let eco = self.extended_coherence(mo);
+        self.is_coherent(hb, mo, &eco) && self.order_of_sc(hb, &eco).is_acyclic()
+    }
+
+    /// The same with the order of the paper.
+    pub fn is_rc11_of_the_paper(&self, hb: &Relation, mo: &Relation) -> bool {
+        let eco = self.extended_coherence(mo);
         let rb = self.reads_before(mo);
-        let eco = self.reads_from.or(mo).or(&rb).repeated();
+        self.is_coherent(hb, mo, &eco) && self.partial_sc(hb, mo, &rb, &eco).is_acyclic()
+    }
+
+    /// `eco = (rf ∪ mo ∪ rb)+`.
+    fn extended_coherence(&self, mo: &Relation) -> Relation {
+        let rb = self.reads_before(mo);
+        self.reads_from.or(mo).or(&rb).repeated()
+    }
+
+    fn is_coherent(&self, hb: &Relation, mo: &Relation, eco: &Relation) -> bool {
         hb.is_irreflexive()
-            && hb.then(&eco).is_irreflexive()
-            && self.is_atomic(mo, &rb)
-            && self.partial_sc(hb, mo, &rb, &eco).is_acyclic()
+            && hb.then(eco).is_irreflexive()
+            && self.is_atomic(mo, &self.reads_before(mo))
+    }
+
+    /// The pairs of SeqCst operations whose order in `S` C++20 gives. An update is one operation there:
+    /// its two halves come in one place, so what is before or after the one is so for the other.
+    fn order_of_sc(&self, hb: &Relation, eco: &Relation) -> Relation {
+        let whole = self.updates.or(&self.updates.inverse()).optional();
+        let sb = self.program.where_both(|a, b| !self.updates.has(a, b));
+        // Strongly happens before; initial writes are before everything.
+        let shb = sb.or(&sb.then(hb).then(&sb));
+        // Coherence-ordered before, between operations.
+        let eco = eco.where_both(|a, b| !whole.has(a, b));
+        let accesses = self.only(|event| is_sc(event) && !is_fence(event));
+        let fences = self.only(|event| is_sc(event) && is_fence(event));
+        let between = |first: &Relation, order: &Relation, second: &Relation| {
+            first.then(&shb.or(order)).then(second)
+        };
+        between(&accesses, &eco, &accesses)
+            .or(&between(&accesses, &eco.then(hb), &fences))
+            .or(&between(&fences, &hb.then(&eco), &accesses))
+            .or(&between(&fences, &hb.then(&eco).then(hb), &fences))
+            .then(&whole)
     }
 
     /// `psc`, the partial order that SeqCst events must respect.

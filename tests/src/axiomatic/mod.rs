@@ -31,8 +31,10 @@ use relation::{Relation, members};
 pub enum Model {
     /// Sequential consistency.
     Sc,
-    /// The repaired C11 model.
+    /// The repaired C11 model, with the order of SeqCst of C++20.
     Rc11,
+    /// The same with the order of SeqCst of the paper.
+    Rc11Paper,
 }
 
 /// The name of a class: the source of each read and update, and the coherence predecessor of each
@@ -62,6 +64,7 @@ pub fn allowed(litmus: &Litmus, model: Model) -> Allowed {
             let consistent = match model {
                 Model::Sc => graph.is_sequentially_consistent(&mo),
                 Model::Rc11 => graph.is_rc11(&hb, &mo),
+                Model::Rc11Paper => graph.is_rc11_of_the_paper(&hb, &mo),
             };
             if consistent {
                 let (class, reads) = name(&graph, &mo);

@@ -66,6 +66,7 @@ pub fn expected(litmus: &Litmus, model: Model) -> Racy {
             let consistent = match model {
                 Model::Sc => graph.is_sequentially_consistent(&mo),
                 Model::Rc11 => graph.is_rc11(&hb, &mo),
+                Model::Rc11Paper => graph.is_rc11_of_the_paper(&hb, &mo),
             };
             if !consistent {
                 continue;
@@ -119,6 +120,7 @@ pub fn observed(litmus: &Litmus, model: Model, strategy: Strategy) -> Option<Rac
     let memory = match model {
         Model::Sc => Memory::Sc,
         Model::Rc11 => Memory::Rc11,
+        Model::Rc11Paper => Memory::Rc11Paper,
     };
     let checker = Checker::new()
         .memory(memory)

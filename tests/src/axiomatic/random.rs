@@ -46,6 +46,26 @@ pub fn random(rng: &mut Rng) -> Litmus {
     }
 }
 
+/// A random program whose threads are related by sequentially consistent accesses, and that accesses the
+/// same locations in weaker ways, too.
+pub fn mixed(rng: &mut Rng) -> Litmus {
+    let mut random = Random {
+        style: Style::SeqCst,
+        locations: 2,
+        fences: rng.u32(0..3),
+        left: MAX_ACCESSES - 2,
+        rng,
+    };
+    let mut litmus = random.cycle();
+    random.style = Style::Relaxed;
+    let weaker = (0..random.rng.usize(1..=2)).map(|_| {
+        let location = Location(random.rng.usize(0..2));
+        random.access(location)
+    });
+    litmus.threads.push(weaker.collect());
+    litmus
+}
+
 struct Random<'a> {
     rng: &'a mut Rng,
     style: Style,

@@ -21,7 +21,7 @@ pub struct Observed {
 }
 
 /// The models that raddle has.
-pub const MODELS: [Model; 2] = [Model::Sc, Model::Rc11];
+pub const MODELS: [Model; 3] = [Model::Sc, Model::Rc11, Model::Rc11Paper];
 
 /// The strategies that run every class: once only, in one order or another, or in every schedule.
 pub const STRATEGIES: [Strategy; 3] = [
@@ -41,6 +41,7 @@ pub fn observe(
     let memory = match model {
         Model::Sc => Memory::Sc,
         Model::Rc11 => Memory::Rc11,
+        Model::Rc11Paper => Memory::Rc11Paper,
     };
     // `Auto` does not run uncounted executions.
     let counts = match strategy {

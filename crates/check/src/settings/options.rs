@@ -84,10 +84,13 @@ const DEFAULT_DELAYS: u32 = 2;
 pub enum Memory {
     /// Sequential consistency: always the coherence-latest write, for every ordering.
     Sc,
-    /// RC11, the memory model of Rust's atomics: C11 without out-of-thin-air values. The orderings in the
+    /// RC11, the memory model of Rust's atomics: C++20 without out-of-thin-air values. The orderings in the
     /// program decide.
     #[default]
     Rc11,
+    /// RC11 as it was published in 2017. It differs from C++20, and so from [`Rc11`](Memory::Rc11), in the
+    /// order of `SeqCst` accesses where one location has weaker accesses, too.
+    Rc11Paper,
 }
 
 impl Memory {
@@ -95,6 +98,7 @@ impl Memory {
         match self {
             Memory::Sc => Model::Sc,
             Memory::Rc11 => Model::Rc11,
+            Memory::Rc11Paper => Model::Rc11Paper,
         }
     }
 }
@@ -273,7 +277,7 @@ macro_rules! names {
 }
 
 names! {
-    Memory, "memory model", ["sc" => Sc, "rc11" => Rc11];
+    Memory, "memory model", ["sc" => Sc, "rc11" => Rc11, "rc11-paper" => Rc11Paper];
     Classes, "kind of classes", [
         "reads-from" => ReadsFrom,
         "reads-from-and-coherence" => ReadsFromAndCoherence

@@ -21,6 +21,7 @@ pub(crate) use happens_before::Strength;
 
 use std::sync::atomic::Ordering;
 
+use self::psc::SeqCstRules;
 use crate::model::operation::{Operation, UpdateKind};
 
 /// A memory model.
@@ -29,8 +30,25 @@ pub enum Model {
     /// Sequential consistency: one order of all events explains every read.
     #[default]
     Sc,
-    /// The repaired C11 model without reads out of thin air.
+    /// The repaired C11 model without reads out of thin air, with the order of `SeqCst` of C++20.
     Rc11,
+    /// The same with the order of `SeqCst` of the paper.
+    Rc11Paper,
+}
+
+impl Model {
+    /// True when a read may take a write that is not the coherence-latest.
+    #[inline]
+    pub fn is_weak(self) -> bool {
+        self != Model::Sc
+    }
+
+    pub(crate) fn seq_cst_rules(self) -> SeqCstRules {
+        match self {
+            Model::Sc | Model::Rc11 => SeqCstRules::Cpp20,
+            Model::Rc11Paper => SeqCstRules::Paper,
+        }
+    }
 }
 
 /// The performed operations by which a program may have executions that are not sequentially consistent.

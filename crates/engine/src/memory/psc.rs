@@ -1,15 +1,26 @@
-//! The axiom of RC11 on `SeqCst`: the relation `psc` is acyclic.
+//! The axiom on `SeqCst`: there is a total order of all `SeqCst` operations that happens-before and
+//! coherence do not contradict. A relation of pairs whose order is given must be acyclic.
 //!
-//! With `scb = sb ∪ sb≠loc ; hb ; sb≠loc ∪ hb|loc ∪ mo ∪ rb`, where `≠loc` means that the two
-//! events do not access the same location,
+//! With `eco = (rf ∪ mo ∪ rb)+`, which C++20 calls coherence-ordered before, and strongly-happens-before
+//! `shb = sb ∪ sb ; hb ; sb`, the pairs of C++20 (\[atomics.order\], paragraph 4) are
+//!
+//! ```text
+//! [E.sc] ; (shb ∪ eco) ; [E.sc]           [F.sc] ; (shb ∪ hb ; eco) ; [E.sc]
+//! [E.sc] ; (shb ∪ eco ; hb) ; [F.sc]      [F.sc] ; (shb ∪ hb ; eco ; hb) ; [F.sc]
+//! ```
+//!
+//! The pairs of the model from which these rules come (Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI 2017) are,
+//! with `scb = sb ∪ sb≠loc ; hb ; sb≠loc ∪ hb|loc ∪ mo ∪ rb`, where `≠loc` means that the two events do not
+//! access the same location,
 //!
 //! ```text
 //! psc = ([E.sc] ∪ [F.sc] ; hb?) ; scb ; ([E.sc] ∪ hb? ; [F.sc])
 //!     ∪ [F.sc] ; (hb ∪ hb ; eco ; hb) ; [F.sc]
 //! ```
 //!
-//! (Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI 2017.) All other axioms follow from happens-before and
-//! coherence, and hold when a read takes its source and a write its place.
+//! The two differ only where accesses of one location differ in strength, or an event that is not `SeqCst`
+//! stands between. All other axioms follow from happens-before and coherence, and hold when a read takes its
+//! source and a write its place.
 
 use std::ops::Range;
 
@@ -26,6 +37,18 @@ pub(crate) struct Touch {
     pub(crate) seq_cst: bool,
     /// True for a fence.
     pub(crate) fence: bool,
+    /// True for the write of an update whose read is the event before it.
+    pub(crate) continues: bool,
+}
+
+/// The pairs of `SeqCst` operations whose order is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum SeqCstRules {
+    /// Those of C++20.
+    #[default]
+    Cpp20,
+    /// Those of the paper.
+    Paper,
 }
 
 impl Touch {
@@ -33,6 +56,21 @@ impl Touch {
     fn is_overwritten_by(&self, later: &Touch) -> bool {
         self.shares_location(later)
             && match (self.read.or(self.written), later.written) {
+                (Some(mine), Some(theirs)) => mine < theirs,
+                _ => false,
+            }
+    }
+
+    /// True when it precedes the other in `eco`.
+    fn eco(&self, later: &Touch) -> bool {
+        // A write at a place precedes the reads of it, which precede the next write.
+        let key = |touch: &Touch| match (touch.written, touch.read) {
+            (Some(place), _) => Some(twice(place, false)),
+            (None, Some(place)) => Some(twice(place, true)),
+            (None, None) => None,
+        };
+        self.shares_location(later)
+            && match (key(self), key(later)) {
                 (Some(mine), Some(theirs)) => mine < theirs,
                 _ => false,
             }
@@ -52,6 +90,7 @@ impl Touch {
 /// The events of an execution, and the edges of `psc`; its memory is reused from one check to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Psc {
+    rules: SeqCstRules,
     /// Thread after thread, in program order.
     events: Vec<Touch>,
     /// By thread, the range of its events.
@@ -67,6 +106,13 @@ pub(crate) struct Psc {
 type Place = (u32, u32);
 
 impl Psc {
+    pub(crate) fn new(rules: SeqCstRules) -> Self {
+        Psc {
+            rules,
+            ..Psc::default()
+        }
+    }
+
     /// Forgets all events.
     pub(crate) fn clear(&mut self) {
         self.events.clear();
@@ -143,16 +189,20 @@ impl Psc {
             (0..self.threads.len() as u32)
                 .flat_map(|thread| (0..self.len(thread)).map(move |index| (thread, index)))
         };
+        let cpp20 = self.rules == SeqCstRules::Cpp20;
+        let ordered = |a: Place, b: Place| match cpp20 {
+            true => self.touch(a).eco(self.touch(b)),
+            false => self.scb(a, b, before),
+        };
+        if cpp20 && self.strongly_happens_before(a, b, before) {
+            return true;
+        }
         match (reach, self.touch(b).fence) {
-            (None, false) => self.scb(a, b, before),
-            (None, true) => {
-                self.scb(a, b, before) || all().any(|y| before(y, b) && self.scb(a, y, before))
-            }
-            (Some(_), false) => {
-                self.scb(a, b, before) || all().any(|x| before(a, x) && self.scb(x, b, before))
-            }
+            (None, false) => ordered(a, b),
+            (None, true) => ordered(a, b) || all().any(|y| before(y, b) && ordered(a, y)),
+            (Some(_), false) => ordered(a, b) || all().any(|x| before(a, x) && ordered(x, b)),
             (Some(reach), true) => {
-                before(a, b)
+                !cpp20 && before(a, b)
                     || all().filter(|&y| before(y, b)).any(|y| {
                         let touch = self.touch(y);
                         let (Some(location), Some((_, last))) = (touch.location, touch.places())
@@ -183,6 +233,25 @@ impl Psc {
             }
         }
         first
+    }
+
+    /// `sb ∪ sb ; hb ; sb`, where an update is one event.
+    fn strongly_happens_before(
+        &self,
+        a: Place,
+        b: Place,
+        before: &impl Fn(Place, Place) -> bool,
+    ) -> bool {
+        if a.0 == b.0 {
+            return a.1 < b.1;
+        }
+        let continues = |(thread, index): Place| {
+            index < self.len(thread) && self.touch((thread, index)).continues
+        };
+        let mut next = (a.0, a.1 + 1);
+        next.1 += u32::from(continues(next));
+        let last = b.1.checked_sub(1 + u32::from(continues(b)));
+        next.1 < self.len(a.0) && last.is_some_and(|last| before(next, (b.0, last)))
     }
 
     fn scb(&self, a: Place, b: Place, before: &impl Fn(Place, Place) -> bool) -> bool {

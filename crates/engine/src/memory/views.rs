@@ -9,11 +9,11 @@
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 
-use super::Strength;
 use super::clock::join;
 use super::coherence::{Coherence, Known, Write};
 use super::happens_before::{EveryEvent, HappensBefore};
 use super::psc::{Psc, Touch};
+use super::{Model, Strength};
 use crate::base::ids::{EventId, LocationId, ThreadId};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
@@ -43,6 +43,11 @@ impl Views {
             self.locations.iter_mut().for_each(Coherence::clear);
             self.seq_cst = false;
         }
+    }
+
+    /// Sets the memory model.
+    pub(crate) fn follow(&mut self, model: Model) {
+        self.psc = RefCell::new(Psc::new(model.seq_cst_rules()));
     }
 
     pub(crate) fn add_thread(&mut self) {
@@ -217,7 +222,7 @@ impl Views {
             read: reads.then_some(place),
             written: writes.then_some(place + 1),
             seq_cst: Strength::of_operation(operation, writes).is_seq_cst(),
-            fence: false,
+            ..Touch::default()
         }
     }
 

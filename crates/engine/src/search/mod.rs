@@ -131,7 +131,11 @@ impl Exhaustive {
 
     /// Sets the memory model.
     pub fn under(self, model: Model) -> Self {
-        Exhaustive { model, ..self }
+        Exhaustive {
+            model,
+            psc: Psc::new(model.seq_cst_rules()),
+            ..self
+        }
     }
 
     /// Takes branches until one leads to a graph that can be run.
@@ -337,7 +341,7 @@ impl Exhaustive {
     /// Weakens the graph if it is weak with an operation that is inserted next.
     fn note_weakness(&mut self, operation: &Operation) {
         let weakness = Weakness::of(operation);
-        if weakness == Weakness::NONE || self.model != Model::Rc11 {
+        if weakness == Weakness::NONE || !self.model.is_weak() {
             return;
         }
         let frame = self.frames.last_mut().expect("a run has a frame");

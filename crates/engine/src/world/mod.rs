@@ -347,7 +347,8 @@ impl<D: Dispatch> World<D> {
     }
 
     /// The same world with another memory model.
-    pub fn under(self, model: Model) -> Self {
+    pub fn under(mut self, model: Model) -> Self {
+        self.state.views.follow(model);
         World { model, ..self }
     }
 
@@ -360,7 +361,7 @@ impl<D: Dispatch> World<D> {
         let weak = self.weakness.is_weak() || !self.started || capabilities.reads_all_outcomes;
         self.started = true;
         self.most_events = self.max_events.min(capabilities.max_events);
-        let weak = weak && self.model == Model::Rc11;
+        let weak = weak && self.model.is_weak();
         self.state.reset(weak, !weak && self.has_cells);
         self.state.is_plain = !self.weakness.is_weak()
             && capabilities.randomness == Randomness::Independent

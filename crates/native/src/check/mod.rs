@@ -109,6 +109,7 @@ fn checker(program: &'static NativeProgram, name: &str, settings: Native) -> Che
     let memory = match settings.memory {
         None | Some(MemoryModel::Sc) => Memory::Sc,
         Some(MemoryModel::Rc11) => Memory::Rc11,
+        Some(MemoryModel::Rc11Paper) => Memory::Rc11Paper,
     };
     Checker::new()
         .of_program(program)

@@ -50,7 +50,7 @@ static CHOICES: ProcessState<PlainChoices> = ProcessState::new(PlainChoices {
 pub(crate) fn begin_check(wanted: Option<Plain>, memory: Option<MemoryModel>) {
     let mode = match wanted {
         None | Some(Plain::Race) => RACE,
-        _ if memory == Some(MemoryModel::Rc11) => {
+        _ if !matches!(memory, None | Some(MemoryModel::Sc)) => {
             eprintln!(
                 "raddle: RADDLE_PLAIN: weak memory is explored for atomics only; set RADDLE_MEMORY=sc"
             );

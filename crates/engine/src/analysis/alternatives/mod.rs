@@ -31,6 +31,7 @@ use work::{Possibility, Work};
 use crate::base::ids::EventId;
 use crate::base::outcome::{Outcome, Resolution};
 use crate::base::reply::{Received, Reply};
+use crate::memory::psc::SeqCstRules;
 use crate::memory::{Model, Weakness};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
@@ -87,7 +88,8 @@ pub fn of_some(execution: &Execution, model: Model, budget: Budget) -> Vec<Recei
         execution,
         past: HappensBefore::causes(execution),
         work: Work::new(budget),
-        is_weak: model == Model::Rc11 && Weakness::of_all(operations).is_weak(),
+        rules: (model.is_weak() && Weakness::of_all(operations).is_weak())
+            .then(|| model.seq_cst_rules()),
     };
     let receive = |(position, event): (usize, &Event)| {
         let own = seen(event).filter(|_| !candidates.work.is_over())?;
@@ -132,7 +134,8 @@ pub fn as_seen(execution: &Execution) -> Vec<Receive> {
 struct Candidates<'a> {
     execution: &'a Execution,
     past: HappensBefore<EveryEvent>,
-    is_weak: bool,
+    /// The rules of `SeqCst`, if the execution is weak.
+    rules: Option<SeqCstRules>,
     /// Remaining budget.
     work: Work,
 }
@@ -178,10 +181,10 @@ impl Candidates<'_> {
 
     fn decide_trial(&self, trial: &Trial<'_>) -> Possibility {
         let size = self.execution.events.len() * self.execution.threads.len();
-        match (self.work.spend(size), self.is_weak) {
+        match (self.work.spend(size), self.rules) {
             (false, _) => Possibility::Undecided,
-            (true, true) => trial.decide_weakly(&self.work),
-            (true, false) => trial.decide(&self.work),
+            (true, Some(rules)) => trial.decide_weakly(rules, &self.work),
+            (true, None) => trial.decide(&self.work),
         }
     }
 

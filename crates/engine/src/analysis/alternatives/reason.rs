@@ -274,7 +274,7 @@ impl<'a> Links<'a> {
             overwriting: vec![Vec::new(); execution.events.len()],
         };
         let operations = execution.events.iter().map(|event| &event.operation);
-        let is_weak = model == Model::Rc11 && Weakness::of_all(operations).is_weak();
+        let is_weak = model.is_weak() && Weakness::of_all(operations).is_weak();
         let mut last: Vec<Option<usize>> = vec![None; execution.threads.len()];
         for (position, event) in execution.events.iter().enumerate() {
             if let Some(before) = last[event.id.thread.index()].replace(position) {

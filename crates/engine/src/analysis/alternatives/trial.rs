@@ -15,6 +15,7 @@ use super::work::{Possibility, Work};
 use crate::base::ids::{EventId, ObjectId};
 use crate::memory::clock::{covers, join};
 use crate::memory::happens_before::{EveryEvent, HappensBefore};
+use crate::memory::psc::SeqCstRules;
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::{Operation, Ports};
@@ -71,10 +72,10 @@ impl<'a> Trial<'a> {
     }
 
     /// Decides whether it is consistent under RC11.
-    pub(super) fn decide_weakly(&self, work: &Work) -> Possibility {
+    pub(super) fn decide_weakly(&self, rules: SeqCstRules, work: &Work) -> Possibility {
         match self.receive.operation {
             Operation::Receive { .. } => self.order().is_some().into(),
-            _ => weak::decide(self, work),
+            _ => weak::decide(self, rules, work),
         }
     }
 

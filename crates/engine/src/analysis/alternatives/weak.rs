@@ -13,13 +13,13 @@ use crate::base::ids::{EventId, ThreadId};
 use crate::memory::Strength;
 use crate::memory::clock::covers;
 use crate::memory::happens_before::{EveryEvent, HappensBefore};
-use crate::memory::psc::{Psc, Touch};
+use crate::memory::psc::{Psc, SeqCstRules, Touch};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 
 /// Decides whether the events of the trial are consistent.
-pub(super) fn decide(trial: &Trial<'_>, work: &Work) -> Possibility {
+pub(super) fn decide(trial: &Trial<'_>, rules: SeqCstRules, work: &Work) -> Possibility {
     let mut execution = Execution::default();
     execution.events.extend(trial.events());
     execution.threads.clone_from(&trial.execution.threads);
@@ -54,6 +54,7 @@ pub(super) fn decide(trial: &Trial<'_>, work: &Work) -> Possibility {
         execution: &execution,
         hb: &hb,
         all: &all,
+        rules,
         work,
     };
     search.decide(known, &mut work.tries())
@@ -197,6 +198,7 @@ struct Search<'a> {
     execution: &'a Execution,
     hb: &'a HappensBefore<EveryEvent>,
     all: &'a [Accesses],
+    rules: SeqCstRules,
     work: &'a Work,
 }
 
@@ -227,7 +229,7 @@ impl Search<'_> {
 
     /// True when the SeqCst events satisfy `psc`.
     fn holds(&self, known: &[Coherence]) -> bool {
-        let mut psc = Psc::default();
+        let mut psc = Psc::new(self.rules);
         for thread in 0..self.execution.threads.len() {
             psc.begin_thread();
             let own = |event: &&Event| event.id.thread.index() == thread;
@@ -277,7 +279,7 @@ impl Search<'_> {
             read: reads.then(|| event.source.map_or(0, place)),
             written: writes.then(|| place(event.id)),
             seq_cst,
-            fence: false,
+            ..Touch::default()
         }
     }
 }

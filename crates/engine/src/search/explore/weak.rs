@@ -196,6 +196,7 @@ impl Graph {
                     seq_cst: location.is_some() && self.strength_of(id, node).is_seq_cst()
                         || matches!(node.kind, NodeKind::Fence) && node.strength.is_seq_cst(),
                     fence: matches!(node.kind, NodeKind::Fence),
+                    continues: matches!(node.kind, NodeKind::WriteOfUpdate { .. }),
                 });
             }
         }

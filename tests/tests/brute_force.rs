@@ -1,10 +1,11 @@
 //! The exhaustive search against plain enumeration of all schedules, on random programs: the same
 //! classes, none twice, no run in vain.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fastrand::Rng;
-use raddle::{FailureKind, Memory, Strategy};
+use raddle::{FailureKind, Memory, Reduction, Strategy};
+use raddle_engine::{ClassEntry, ThreadPath};
 use raddle_tests::compare::{self, Classes, assert_same};
 use raddle_tests::random_program::{Program, Statement};
 use raddle_tests::resumed::in_pieces;
@@ -147,6 +148,84 @@ fn the_order_in_which_branches_are_taken_makes_no_difference() {
         assert_same(&expected, &found);
         Verdict::Agreed
     });
+}
+
+/// All orders of the numbers below `count`.
+fn permutations(count: u32) -> Vec<Vec<u32>> {
+    let mut all = vec![Vec::new()];
+    for number in 0..count {
+        let with = |order: Vec<u32>| {
+            (0..=order.len()).map(move |place| {
+                let mut order = order.clone();
+                order.insert(place, number);
+                order
+            })
+        };
+        all = all.into_iter().flat_map(with).collect();
+    }
+    all
+}
+
+/// The class with the threads that main started renamed.
+fn renamed(class: &[ClassEntry], order: &[u32]) -> Vec<ClassEntry> {
+    let rename = |(path, index): &(ThreadPath, u32)| {
+        let mut numbers = path.steps().to_vec();
+        if let Some(first) = numbers.first_mut() {
+            *first = order[*first as usize - 1] + 1;
+        }
+        (ThreadPath::new(numbers), *index)
+    };
+    let mut class: Vec<_> = class
+        .iter()
+        .map(|entry| ClassEntry {
+            event: rename(&entry.event),
+            source: entry.source.as_ref().map(rename),
+            ..entry.clone()
+        })
+        .collect();
+    class.sort();
+    class
+}
+
+/// What symmetry leaves out is, with other names of the threads, in what it runs.
+#[test]
+fn symmetry_leaves_out_other_names_only() {
+    let (mut all, mut left) = (0, 0);
+    let draw = |rng: &mut Rng| {
+        let mut program = Program::random(rng);
+        let count = rng.usize(2..=3);
+        program.threads = vec![program.threads[0].clone(); count];
+        program
+    };
+    Suite::new(60, 12).run(draw, |program, _| {
+        let Some(every) = enumerate(program, Strategy::EnumeratePrivateFirst) else {
+            return Verdict::Skipped;
+        };
+        let checker = program
+            .checker(Strategy::Exhaustive)
+            .reduce(Reduction::Symmetry);
+        let mut some = Classes::new();
+        let checker = checker.shorten(false);
+        raddle::__private::run_observed(checker, || program.run(), &mut |execution| {
+            assert!(some.insert(execution.class()), "a class was run twice");
+        });
+        assert!(some.is_subset(&every), "a class was invented");
+        let orders = permutations(program.threads.len() as u32);
+        let ran: HashSet<_> = some
+            .iter()
+            .flat_map(|class| orders.iter().map(move |order| renamed(class, order)))
+            .collect();
+        for class in &every {
+            let mut class = class.clone();
+            class.sort();
+            assert!(ran.contains(&class), "lost {class:#?}");
+        }
+        all += every.len();
+        left += some.len();
+        Verdict::Agreed
+    });
+    println!("{left} of {all} classes are left");
+    assert!(left < all);
 }
 
 /// Calls that tell a thread of another, but do not synchronize with it, give programs executions that are

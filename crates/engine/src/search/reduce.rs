@@ -3,7 +3,7 @@
 //! Both come from reachability testing (Lei and Carver), where they remove sends from race sets.
 //! Here they leave out branches and revisits.
 
-use super::graph::{Graph, NodeKind};
+use super::graph::{Graph, Node, NodeKind};
 use crate::base::ids::EventId;
 use crate::memory::clock::covers;
 use crate::object::{Call, Object, semaphore};
@@ -12,8 +12,8 @@ use crate::search::explore::revisit::completed_before;
 /// Which classes are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reductions {
-    /// Threads created at the same source location are interchangeable: of several with the same
-    /// call on an object, only one is served first.
+    /// Threads created at the same source location are interchangeable: of several whose first
+    /// operation is the same call on an object, only one is served first.
     pub symmetry: bool,
     /// A release of a counting semaphore precedes every other concurrent call on it.
     pub releases: bool,
@@ -39,17 +39,45 @@ impl Graph {
         self.reductions.releases && is_counting
     }
 
-    /// True when the two calls are symmetric, so that only one order of them is run.
+    /// True when the two calls are symmetric, so that only one order of them is run: to exchange their
+    /// threads is an automorphism of the graph.
+    ///
+    /// Each is the first operation of its thread, and the threads were created one after the other. After
+    /// its first call a thread is known by its place among the others, so of `n` such threads one of `n!`
+    /// orders is run, whatever they do later.
     pub(super) fn are_interchangeable(&self, one: EventId, other: EventId) -> bool {
+        if !self.reductions.symmetry {
+            return false;
+        }
+        let log = |id: EventId| &self.threads[id.thread.index()];
         let asks = |id: EventId| match self.node(id).kind {
             NodeKind::Call { object, call } => Some((object, call)),
             _ => None,
         };
-        let place = |id: EventId| self.threads[id.thread.index()].place;
-        self.reductions.symmetry
-            && place(one).is_some()
-            && place(one) == place(other)
+        let is_first = |id: EventId| {
+            let mut earlier = log(id).nodes[..id.index as usize].iter();
+            earlier.all(|node| matches!(node.kind, NodeKind::Begin | NodeKind::Local))
+        };
+        log(one).place.is_some()
+            && log(one).place == log(other).place
             && asks(one) == asks(other)
+            && is_first(one)
+            && is_first(other)
+            && self.are_created_together(log(one).spawned_by, log(other).spawned_by)
+    }
+
+    /// True when one thread has created the two without any effect in between.
+    fn are_created_together(&self, one: Option<EventId>, other: Option<EventId>) -> bool {
+        let (Some(one), Some(other)) = (one, other) else {
+            return false;
+        };
+        let between = one.index.min(other.index) as usize..one.index.max(other.index) as usize;
+        let has_no_effect =
+            |node: &Node| matches!(node.kind, NodeKind::Spawn { .. } | NodeKind::Local);
+        one.thread == other.thread
+            && self.threads[one.thread.index()].nodes[between]
+                .iter()
+                .all(has_no_effect)
     }
 
     /// True when the reductions forbid that `newer` takes the place of the call completed by

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex as StdMutex;
 
-use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Condvar, Mutex};
 use raddle::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use raddle::{Checker, thread};
@@ -159,13 +159,71 @@ fn who_does_nothing_but_look_sees_time_pass() {
     };
     let count = classes(move || {
         let mut looks = 0;
-        deadline(&mut looks, Instant::now() + SECOND);
-        // A hundred and two to the power of thirty nanoseconds.
-        assert!((100..140).contains(&looks), "{looks}");
-        deadline(&mut looks, Instant::now() + 100 * YEAR);
-        assert!(looks < 300, "{looks}");
+        deadline(&mut looks, Instant::now() + Duration::from_millis(1));
+        // A hundred and two to the power of twenty nanoseconds.
+        assert!((100..130).contains(&looks), "{looks}");
+        deadline(&mut looks, Instant::now() + 60 * SECOND);
+        // Ten milliseconds a look.
+        assert!(looks < 6_300, "{looks}");
     });
     assert_eq!(count, 1);
+}
+
+/// No more time passes than was slept, and what is allowed for each look. Random programs of one thread, with
+/// and without work between looks.
+#[test]
+fn work_takes_hardly_any_time() {
+    let (waiting, working) = (Duration::from_millis(10), Duration::from_micros(100));
+    for seed in 0..60 {
+        let report = Checker::new().max_executions(1).run(|| {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let (works, sleeps) = (seed % 3 != 0, seed % 2 == 0);
+            let (count, lock) = (AtomicU32::new(0), Mutex::new(0));
+            let start = Instant::now();
+            let (mut allowed, mut has_worked) = (waiting, false);
+            for _ in 0..rng.u32(1..1_000) {
+                match rng.u32(0..10) {
+                    0..3 if works => {
+                        count.fetch_add(1, SeqCst);
+                        has_worked = true;
+                    }
+                    3 if works => {
+                        *lock.lock().unwrap() += 1;
+                        has_worked = true;
+                    }
+                    4 if sleeps => {
+                        let time = Duration::from_micros(rng.u64(0..10_000));
+                        thread::sleep(time);
+                        allowed += time + NANOSECOND;
+                    }
+                    5 => drop(count.load(SeqCst)),
+                    _ => {
+                        let _ = Instant::now();
+                        allowed += match std::mem::take(&mut has_worked) {
+                            true => working,
+                            false => waiting,
+                        };
+                    }
+                }
+            }
+            let took = start.elapsed();
+            assert!(took <= allowed, "{took:?} of {allowed:?}");
+        });
+        report.assert_ok();
+    }
+}
+
+/// A thread that looks at the clock between two pieces of work, again and again.
+#[test]
+fn time_does_not_run_away_from_those_who_work() {
+    raddle::check(|| {
+        let (start, done) = (Instant::now(), AtomicU32::new(0));
+        for _ in 0..20_000 {
+            done.fetch_add(1, SeqCst);
+            let _ = Instant::now();
+        }
+        assert!(start.elapsed() <= 20_000 * Duration::from_micros(100));
+    });
 }
 
 #[test]

@@ -13,6 +13,10 @@ use super::Context;
 
 /// Number of readings without other progress before time passes by itself.
 const PATIENCE: u32 = 100;
+/// Maximum time that passes at a reading, if the thread has done nothing but look since the last one.
+const WAITING: Duration = Duration::from_millis(10);
+/// The same if the thread has done something, which may also be to take a lock for a look.
+const WORKING: Duration = Duration::from_micros(100);
 /// The latest time: at least half of the range of std's clocks, and some hundred billion years.
 const END_OF_TIME: Duration = Duration::from_secs(1 << 62);
 
@@ -22,6 +26,8 @@ pub(super) struct Clock {
     passed: Duration,
     /// Number of readings since the clock last advanced.
     looks: u32,
+    /// The event of the thread from which on it had done nothing but look, at the last reading.
+    quiet_since: u32,
 }
 
 impl Clock {
@@ -37,12 +43,15 @@ impl Clock {
     }
 
     /// Reads the clock. After many readings in a row it advances by growing amounts, so that a loop
-    /// that waits for a time without sleeping ends.
-    fn look(&mut self) -> Duration {
-        self.looks += 1;
+    /// that waits for a time without sleeping ends. The amounts are bounded, so that a program that
+    /// measures its time often does not see years pass.
+    fn look(&mut self, quiet_since: u32) -> Duration {
+        let waits = std::mem::replace(&mut self.quiet_since, quiet_since) == quiet_since;
+        self.looks = self.looks.saturating_add(1);
         if let Some(impatience) = self.looks.checked_sub(PATIENCE) {
             let looks = self.looks;
-            self.set(Duration::from_nanos(1 << impatience.min(62)));
+            let most = if waits { WAITING } else { WORKING };
+            self.set(Duration::from_nanos(1 << impatience.min(62)).min(most));
             self.looks = looks;
         }
         self.passed
@@ -54,8 +63,14 @@ impl Context {
     pub fn now(&self) -> Instant {
         // A clock that is read often enough advances.
         self.forget_looks();
-        let mut slots = self.slots.borrow_mut();
-        let passed = slots[self.thread.get().index()].clock.look();
+        let thread = self.thread.get();
+        let quiet_since = self.exploration.try_borrow_mut().map(|mut exploration| {
+            let world = exploration.world();
+            world.watch();
+            world.quiet(thread).1
+        });
+        let clock = &mut self.slots.borrow_mut()[thread.index()].clock;
+        let passed = clock.look(quiet_since.unwrap_or(clock.quiet_since));
         (self.epoch.checked_add(passed)).expect("std's clocks go further than ours")
     }
 
@@ -80,7 +95,7 @@ impl Context {
         let passed = slots[other.index()].clock.passed;
         let clock = &mut slots[self.thread.get().index()].clock;
         if clock.passed < passed {
-            *clock = Clock { passed, looks: 0 };
+            (clock.passed, clock.looks) = (passed, 0);
         }
     }
 }

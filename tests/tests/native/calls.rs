@@ -224,6 +224,25 @@ fn what_an_execution_opens_and_starts_is_gone_with_it() {
     }
 }
 
+/// Its result is no exit status, and what the other threads do then is part of the program.
+#[test]
+fn main_may_leave_before_its_threads() {
+    let program = build("leaves.c", "leaves");
+    let whole = ("RADDLE_NATIVE", "program");
+    for restart in ["snapshot", "fork"] {
+        let settings = [EXHAUSTIVE, whole, ("RADDLE_RESTART", restart)];
+        // Two orders of two additions.
+        let finished = run(&program, &["ends"], &settings);
+        assert_eq!(finished.exits(0).all_classes(), 2, "{restart}");
+        run(&program, &["fails"], &settings)
+            .exits(1)
+            .says("failed assertion after 1 execution");
+        run(&program, &["hangs"], &settings)
+            .exits(1)
+            .says("deadlock after 1 execution");
+    }
+}
+
 #[test]
 fn what_the_program_was_started_with_is_there_in_every_execution() {
     let program = build("inherited.c", "inherited");

@@ -70,6 +70,27 @@ fn programs_with_std_have_the_classes_of_programs_with_raddles_types() {
     assert_eq!(different, []);
 }
 
+#[test]
+fn a_panic_that_cannot_unwind_is_told_with_its_message() {
+    let ends = "the program aborts, because the panic cannot unwind";
+    let program = program("aborts.rs");
+    let place = line("aborts.rs", "extern \"C\" fn cannot_unwind()") + 1;
+    check(&program, "function")
+        .exits(1)
+        .says("came second")
+        .says(&format!("aborts.rs:{place}:"))
+        .says(ends);
+    check(&program, "twice")
+        .exits(1)
+        .says("while cleaning up")
+        .says(ends);
+    let aborting = support::rust("aborts.rs", "rust-aborting", &["-Cpanic=abort"]);
+    check(&aborting, "function")
+        .exits(1)
+        .says("came second")
+        .says(ends);
+}
+
 /// The programs of `quiet.rs`: collections, shared pointers, thread-locals, messages, panics, all in order.
 pub fn quiet() -> Vec<String> {
     let path = workspace().join("tests/native/rust/quiet.rs");

@@ -171,10 +171,8 @@ fn text(numbers: Numbers, rate: Option<f64>, now: Instant) -> String {
     } = numbers;
     let mut text = match (name, estimate) {
         ("exhaustive", Some(estimate)) => {
-            let all = estimate.classes.max(done);
-            let percent = done as f64 / all.max(1) as f64 * 100.0;
-            let (done, all) = (grouped(done), grouped(rounded(all)));
-            format!("{done} of about {all} classes ({percent:.0} %)")
+            let all = raddle_report::Estimate::from(estimate).of_all(done);
+            format!("{} classes{all}", grouped(done))
         }
         ("exhaustive", None) => format!("{} classes", grouped(done)),
         (name, _) => format!("{} executions ({name})", grouped(done)),
@@ -199,6 +197,8 @@ fn left(numbers: Numbers, rate: f64, now: Instant) -> Option<Left> {
         .until
         .map(|until| until.saturating_duration_since(now));
     let estimate = numbers.estimate.filter(|_| numbers.name == "exhaustive");
+    // More than the estimate may be left, once as many were run.
+    let estimate = estimate.filter(|estimate| estimate.classes > numbers.done);
     let rest = estimate.map(|estimate| {
         let seconds = estimate.classes.saturating_sub(numbers.done) as f64 / rate;
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
@@ -247,19 +247,19 @@ mod tests {
     fn what_is_said() {
         assert_eq!(
             shown("exhaustive", Some(61_716), 1_234.0, None),
-            "12,345 of about 62,000 classes (20 %), 1,200 a second, 40 s left"
+            "12,345 classes of 61,716, 1,200 a second, 40 s left"
         );
         assert_eq!(
             shown("exhaustive", Some(61_716), 1_234.0, Some(9)),
-            "12,345 of about 62,000 classes (20 %), 1,200 a second, 9 s left at most"
+            "12,345 classes of 61,716, 1,200 a second, 9 s left at most"
         );
         assert_eq!(
             shown("exhaustive", Some(u64::MAX), 10.0, None),
-            "12,345 of about 18,000,000,000,000,000,000 classes (0 %), 10 a second, years left"
+            "12,345 classes of more than can be estimated, 10 a second, years left"
         );
         assert_eq!(
             shown("exhaustive", Some(12_000), 10.0, None),
-            "12,345 of about 12,000 classes (100 %), 10 a second, 0 s left",
+            "12,345 classes, 10 a second",
             "more than was thought"
         );
         assert_eq!(

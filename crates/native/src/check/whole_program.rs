@@ -11,7 +11,7 @@ use crate::host::imports;
 use crate::process::output;
 use crate::process::program::{self, Main, TEST, WANTED};
 use crate::threads::guests::{self, ThreadEnd};
-use crate::threads::life;
+use crate::threads::{life, unwind};
 
 type Function = *mut c_void;
 
@@ -83,8 +83,12 @@ unsafe extern "C" fn check_main(
     unsafe { libc::_exit(status) }
 }
 
-/// A program that does not end well says so by its status.
+/// A program that does not end well says so by its status. If `main` has left by `pthread_exit`, the program
+/// goes on until its other threads have ended, and its status is 0.
 fn report_status(status: c_int) {
+    if unwind::has_left() {
+        return;
+    }
     let returned = guests::with_running(|guest| matches!(guest.end, ThreadEnd::Returned(_)));
     if returned && status != 0 {
         let message = format!("the program ended with status {status}");

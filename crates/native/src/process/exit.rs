@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
-use super::harness;
+use super::{harness, rust_panics};
 use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::real::forward;
 use crate::abi::trampoline::entry;
@@ -29,6 +29,10 @@ extern "C" fn on_abort(code: usize) -> ! {
     let here = 0u8;
     let site = shadow_stack::called(code, &raw const here as usize);
     failure::diverge(|| {
+        if let Some((message, place)) = rust_panics::aborts() {
+            running().fail(Manner::Panic, message, Some(place));
+            guests::end_everything()
+        }
         failure::fail_in(Manner::Crash, "the program called abort".to_owned(), site)
     })
 }

@@ -172,6 +172,32 @@ extern "C" fn raise(exception: *mut c_void) {
     });
 }
 
+/// In host mode: the running thread calls `abort`. Returns the message and the place of its panic, if that is
+/// why: the hook has printed, and no exception began.
+pub(crate) fn aborts() -> Option<(String, String)> {
+    /// Messages of panics that say no more than that another one cannot go on.
+    const CANNOT_UNWIND: [&str; 2] = [
+        "panic in a function that cannot unwind",
+        "panic in a destructor during cleanup",
+    ];
+    let ends = "the program aborts, because the panic cannot unwind";
+    with(running().thread(), |thread| {
+        let said = thread.is_panicking.then(|| read(&thread.printed)).flatten();
+        let (message, place) = said?;
+        // What is printed after the message of the hook is about the abort.
+        let message = message.split("\nthread ").next().unwrap_or_default();
+        let is_about_another = CANNOT_UNWIND.iter().any(|text| message.starts_with(text));
+        match thread.panics.last() {
+            Some(Begun {
+                message: first,
+                place: Some(place),
+                ..
+            }) if is_about_another => Some((format!("{first}\n{ends}"), place.clone())),
+            _ => Some((format!("{message}\n{ends}"), place)),
+        }
+    })
+}
+
 /// If the running thread panics because threads of its scope did, it knows of that.
 fn join_scoped(joiner: ThreadId) {
     const SCOPED: &str = "a scoped thread panicked";

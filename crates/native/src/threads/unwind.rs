@@ -108,6 +108,11 @@ fn final_result() -> Option<usize> {
     with(|state| state.is_out.then_some(state.result))
 }
 
+/// True when the running thread has left by itself or was cancelled, and has come to where its code begins.
+pub(crate) fn has_left() -> bool {
+    final_result().is_some()
+}
+
 /// As [`guests::run_guest`], for code that interrupts the running thread, such as a signal handler.
 pub(crate) fn run_between(function: usize, argument: usize) -> usize {
     let frame = guests::with_running(|guest| guest.frame);

@@ -31,15 +31,26 @@ impl fmt::Display for Completeness {
     }
 }
 
+/// The largest number of classes that is shown. Beyond it, samples differ by orders of magnitude.
+const KNOWABLE: u64 = 1_000_000_000_000;
+
 impl Estimate {
-    /// Returns the estimate as the clause after the number of classes that were run.
-    pub(crate) fn of_all(self) -> String {
+    /// Returns the estimate as the clause after the number of classes that were run; nothing if more were
+    /// run than estimated, so that the estimate is known to be wrong.
+    pub fn of_all(self, run: u64) -> String {
         let Estimate {
             classes, low, high, ..
         } = self;
+        if classes < run {
+            return String::new();
+        }
+        if high > KNOWABLE {
+            return " of more than can be estimated".to_owned();
+        }
         match low == high {
-            true => format!(" of {classes}"),
+            true => format!(" of {}", grouped(classes)),
             false => {
+                let [classes, low, high] = [classes, low.max(run), high.max(run)];
                 let [classes, low, high] = [classes, low, high].map(|it| grouped(rounded(it)));
                 format!(" of about {classes} ({low} to {high})")
             }
@@ -170,9 +181,15 @@ mod tests {
                 high,
                 samples,
             }
-            .of_all()
+            .of_all(95)
         };
-        assert_eq!(of(90, 100, 120), " of about 100 (90 to 120)");
+        assert_eq!(of(80, 100, 120), " of about 100 (95 to 120)");
+        assert_eq!(of(97, 100, 120), " of about 100 (97 to 120)");
         assert_eq!(of(100, 100, 100), " of 100");
+        assert_eq!(of(80, 94, 120), "", "more were run");
+        assert_eq!(of(94, 94, 94), "", "more were run");
+        let unknown = " of more than can be estimated";
+        assert_eq!(of(u64::MAX, u64::MAX, u64::MAX), unknown);
+        assert_eq!(of(100, 200, u64::MAX), unknown);
     }
 }

@@ -97,7 +97,9 @@ impl Report {
             }
             Guarantee::Sampled => {
                 let runs = counted(self.executions, "run", "runs");
-                let all = self.estimate.map_or_else(String::new, Estimate::of_all);
+                let all = self
+                    .estimate
+                    .map_or_else(String::new, |all| all.of_all(self.classes()));
                 write!(f, "not every behaviour was run: {classes}{all} in {runs}")?;
                 if let Some(earlier) = &self.earlier {
                     write!(f, ", {earlier}")?;

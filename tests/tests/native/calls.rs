@@ -239,7 +239,7 @@ fn main_may_leave_before_its_threads() {
             .says("failed assertion after 1 execution");
         run(&program, &["hangs"], &settings)
             .exits(1)
-            .says("deadlock after 1 execution");
+            .says("main.1 waits at tests/native/leaves.c:17 for mutex `mutex`, held by main");
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::data::estimate::Estimate;
 use crate::data::guarantee::{Alone, Guarantee};
 use crate::data::report::Report;
 use crate::render::text::colour::{self, Colouring};

@@ -1,7 +1,7 @@
 //! Schedulers of the user's own: the trait, what it reads, and what runs it.
 //!
 //! A [`Scheduler`] is a sampling strategy written outside raddle. [`View`] is all that it reads of
-//! a running execution; [`adapter`] makes an engine strategy of it.
+//! a running execution; `adapter` makes an engine strategy of it.
 
 pub(crate) mod adapter;
 mod view;

@@ -7,7 +7,7 @@
 //!
 //! A program behaves the same under both models if it has no fences, its accesses are all `SeqCst`, and
 //! every call on an object synchronizes with the earlier calls whose effect it sees. So the rules of RC11
-//! are only applied once a program has performed something else ([`Weakness`]).
+//! are only applied once a program has performed something else (`Weakness`).
 
 pub mod clock;
 mod coherence;

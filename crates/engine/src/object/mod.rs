@@ -6,7 +6,7 @@
 //! deadlock reports, replay and exhaustive search follow from that.
 //!
 //! A new primitive is a new file here and a line in `machines!`: everything that differs between
-//! primitives is a method of [`Machine`] or [`Request`], with a default where one fits most.
+//! primitives is a method of `Machine` or `Request`, with a default where one fits most.
 
 pub mod barrier;
 pub mod channel;

@@ -3,7 +3,7 @@
 //! An event has a clock `hb` of the events that happen before it, itself included. It first acquires:
 //! `hb` of the thread is joined with the clocks of the events that synchronize with it. Then it is
 //! complete, and what it releases is kept for others. The rules below say which clocks are joined; the
-//! users differ in how clocks are stored. [`HappensBefore`] stores those of a running or recorded
+//! users differ in how clocks are stored. `HappensBefore` stores those of a running or recorded
 //! execution, `search::graph` those of a graph whose events are undone, and [`DetachedAccesses`] those of
 //! atomics that are no events.
 //!
@@ -13,9 +13,9 @@
 //! | release sequence: an update continues the sequence of the write it reads from | [`update`], or [`store`] with `continued` |
 //! | fences: relaxed accesses synchronize through the fences around them | [`fence`], [`AccessClocks::defer`] |
 //! | acquire, release, `SeqCst` of an ordering | [`Strength`] |
-//! | thread creation and join, messages and their delivery | [`synchronizes_with`] |
-//! | calls of objects, and hang-ups of senders | [`call`], `object::synchronization` |
-//! | barriers: all arrivals of a group happen before each of its passes | `HappensBefore::meet`, [`synchronizes_with`] |
+//! | thread creation and join, messages and their delivery | `synchronizes_with` |
+//! | calls of objects, and hang-ups of senders | `call`, `object::synchronization` |
+//! | barriers: all arrivals of a group happen before each of its passes | `HappensBefore::meet`, `synchronizes_with` |
 //! | every rule at the events of an execution | `HappensBefore::record` |
 //! | every rule at the nodes of a graph | `Graph::set_clocks` (`search::graph::clocks`) |
 //! | causality: program order and reads-from, whatever the orderings | `HappensBefore::record_causes` |

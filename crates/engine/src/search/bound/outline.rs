@@ -5,6 +5,7 @@
 //! its write. The progress of a run is a *cut*: for each thread, the number of its steps that are
 //! done.
 
+use super::MAX_EFFORT;
 use crate::base::ids::{EventId, ObjectId, ThreadId};
 use crate::memory::Weakness;
 use crate::object::Call;
@@ -122,7 +123,7 @@ impl<'a> Outline<'a> {
         }
         if !weakness.has_weak_accesses() {
             let strong = Outline::of(graph, Extent::Whole, false);
-            if strong.has_linearization() {
+            if strong.has_linearization(MAX_EFFORT) {
                 return strong;
             }
         }

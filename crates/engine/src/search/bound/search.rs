@@ -78,8 +78,9 @@ impl Outline<'_> {
     }
 
     /// True when some order has every step after its predecessors.
-    pub(super) fn has_linearization(&self) -> bool {
-        self.greedy_cost() != u32::MAX
+    pub(super) fn has_linearization(&self, effort: usize) -> bool {
+        let searched = || Walk::of(self).ends_within(u32::MAX - 1, effort);
+        self.greedy_cost() != u32::MAX || !matches!(searched(), WalkEnd::TooFar)
     }
 
     /// Number of preemptions if each thread runs as far as it can, followed by the one that gets

@@ -198,7 +198,9 @@ fn left(numbers: Numbers, rate: f64, now: Instant) -> Option<Left> {
         .map(|until| until.saturating_duration_since(now));
     let estimate = numbers.estimate.filter(|_| numbers.name == "exhaustive");
     // More than the estimate may be left, once as many were run.
-    let estimate = estimate.filter(|estimate| estimate.classes > numbers.done);
+    let estimate = estimate.filter(|estimate| {
+        estimate.classes > numbers.done && raddle_report::Estimate::from(*estimate).is_known()
+    });
     let rest = estimate.map(|estimate| {
         let seconds = estimate.classes.saturating_sub(numbers.done) as f64 / rate;
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
@@ -255,7 +257,7 @@ mod tests {
         );
         assert_eq!(
             shown("exhaustive", Some(u64::MAX), 10.0, None),
-            "12,345 classes of more than can be estimated, 10 a second, years left"
+            "12,345 classes of more than can be estimated, 10 a second"
         );
         assert_eq!(
             shown("exhaustive", Some(12_000), 10.0, None),

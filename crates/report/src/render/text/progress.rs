@@ -35,6 +35,11 @@ impl fmt::Display for Completeness {
 const KNOWABLE: u64 = 1_000_000_000_000;
 
 impl Estimate {
+    /// False when there are more classes than can be estimated.
+    pub fn is_known(self) -> bool {
+        self.high <= KNOWABLE
+    }
+
     /// Returns the estimate as the clause after the number of classes that were run; nothing if more were
     /// run than estimated, so that the estimate is known to be wrong.
     pub fn of_all(self, run: u64) -> String {
@@ -44,7 +49,7 @@ impl Estimate {
         if classes < run {
             return String::new();
         }
-        if high > KNOWABLE {
+        if !self.is_known() {
             return " of more than can be estimated".to_owned();
         }
         match low == high {

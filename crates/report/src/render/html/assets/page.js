@@ -184,16 +184,24 @@ function linesSection(failure) {
     marks.map((mark) => el("div", {}, el("p", { class: mark.is_primary ? "mark-what primary" : "mark-what" }, mark.what), excerpt(mark.place)))));
 }
 
+// As `Estimate::of_all`: nothing if more classes were run than estimated.
+function estimateOfAll(all, run) {
+  if (!all || all.classes < run) return "";
+  if (all.high > 1e12) return " of more than can be estimated";
+  const [classes, low, high] = [all.classes, Math.max(all.low, run), Math.max(all.high, run)].map((it) => it.toLocaleString("en"));
+  return low === high ? ` of ${classes}` : ` of about ${classes} (${low} to ${high})`;
+}
+
 function foundSection(failure) {
   const facts = [fact("strategy", REPORT.search.strategy), fact("seed", String(REPORT.search.seed))];
   if (failure) facts.push(fact("found", `in execution ${failure.execution.toLocaleString("en")} (${failure.search})`));
   facts.push(fact("executions", REPORT.executions.toLocaleString("en"), REPORT.discarded ? `, and ${REPORT.discarded.toLocaleString("en")} discarded` : ""),
-    fact("classes", REPORT.classes.toLocaleString("en"), REPORT.estimate ? ` of about ${REPORT.estimate.classes.toLocaleString("en")} (${REPORT.estimate.low.toLocaleString("en")} to ${REPORT.estimate.high.toLocaleString("en")})` : ""),
+    fact("classes", REPORT.classes.toLocaleString("en"), estimateOfAll(REPORT.estimate, REPORT.classes)),
     fact("guarantee", guarantee(REPORT.guarantee)), fact("time", duration(SUMMARY.milliseconds)));
   const short = failure && failure.minimised;
   if (short) {
     facts.push(fact("shortened", `from ${counted(short.events_before, "event")} to ${short.events_after}, from ${counted(short.preemptions_before, "preemption")} to ${short.preemptions_after}, in ${counted(short.runs, "run")}`,
-      short.is_minimal ? "; fewer preemptions do not fail" : ""));
+      !short.is_minimal ? "" : short.preemptions_after > short.preemptions_before ? "; fewer preemptions fail only with a stale value" : "; fewer preemptions do not fail"));
   }
   if (REPORT.earlier) facts.push(fact("earlier", `${counted(REPORT.earlier.runs, "run")}, ${counted(REPORT.earlier.executions, "execution")}, ${counted(REPORT.earlier.classes, "class", "classes")}`));
   if (REPORT.resume) facts.push(fact("go on", command(REPORT.resume, "the command that goes on with the search")));

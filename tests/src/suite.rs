@@ -5,7 +5,7 @@
 //! the seed with which the same program is drawn first.
 //!
 //! `RADDLE_TEST_PROGRAMS` sets the number of programs (`5000`), or multiplies each suite's usual number
-//! (`5x`). `RADDLE_TEST_SEED` sets the first program's seed. CONTRIBUTING.md has the table of suites.
+//! (`3x`). `RADDLE_TEST_SEED` sets the first program's seed. CONTRIBUTING.md has the table of suites.
 
 use std::env;
 use std::fmt::Debug;

@@ -6,7 +6,8 @@ use std::sync::Mutex as StdMutex;
 use std::time::Duration;
 
 use raddle::scheduler::{
-    Capabilities, Choice, Ended, Finished, Kind, Randomness, Target, Thread, ThreadId, View,
+    Capabilities, Choice, Ended, Finished, OperationKind, Randomness, Target, Thread, ThreadId,
+    View,
 };
 use raddle::sync::atomic::{
     AtomicU32,
@@ -248,9 +249,9 @@ impl Scheduler for Walk {
         let last = view.events().last();
         let goes_on = last.and_then(|event| {
             let thread = view.thread(event.thread())?;
-            let is_trivial = event.operation().kind() == Kind::Begin
+            let is_trivial = event.operation().kind() == OperationKind::Begin
                 || matches!(thread.operation().label(), "spawn" | "join");
-            let ends = thread.operation().kind() == Kind::End;
+            let ends = thread.operation().kind() == OperationKind::End;
             (is_trivial && !ends && thread.outcomes() == 1).then_some(thread)
         });
         if let Some(thread) = goes_on {
@@ -498,10 +499,9 @@ fn a_thread_that_is_blocked_cannot_be_chosen() {
 #[test]
 fn a_thread_that_has_ended_cannot_be_chosen() {
     let message = stopped(1, |view| {
-        let is_over = view
-            .events()
-            .iter()
-            .any(|event| event.operation().kind() == Kind::End && event.thread() != ThreadId::MAIN);
+        let is_over = view.events().iter().any(|event| {
+            event.operation().kind() == OperationKind::End && event.thread() != ThreadId::MAIN
+        });
         match view.enabled().next_back() {
             Some(last) if !is_over => last.run(),
             _ => Choice {

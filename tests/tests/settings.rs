@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use raddle_settings::{Flag, Kind, OTHER_VARIABLES, Scope, Setting, TABLE};
+use raddle_settings::{Flag, OTHER_VARIABLES, Scope, Setting, SettingKind, TABLE};
 
 fn rows(scope: Scope) -> impl Iterator<Item = &'static Setting> {
     TABLE.iter().filter(move |row| row.scope == scope)
@@ -146,7 +146,11 @@ fn every_row_is_complete() {
         }
         if let Ok(flag) = row.flag {
             assert!(row.variable.is_ok(), "{name}: a flag sets a variable");
-            assert_eq!(flag.value.is_empty(), row.kind == Kind::Switch, "{name}");
+            assert_eq!(
+                flag.value.is_empty(),
+                row.kind == SettingKind::Switch,
+                "{name}"
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
-use raddle_settings::{Kind, Scope, Setting, TABLE};
+use raddle_settings::{Scope, Setting, SettingKind, TABLE};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -159,18 +159,18 @@ impl AttributeOption {
 }
 
 impl Literal {
-    fn of(kind: Kind) -> Self {
+    fn of(kind: SettingKind) -> Self {
         match kind {
-            Kind::Number { .. } => Self::Integer,
-            Kind::Size { .. } => Self::IntegerExpression,
-            Kind::Switch | Kind::Metrics => Self::Boolean,
-            Kind::Time { .. }
-            | Kind::Choice(_)
-            | Kind::List(_)
-            | Kind::Strategy
-            | Kind::Schedule
-            | Kind::Name
-            | Kind::Path => Self::Text,
+            SettingKind::Number { .. } => Self::Integer,
+            SettingKind::Size { .. } => Self::IntegerExpression,
+            SettingKind::Switch | SettingKind::Metrics => Self::Boolean,
+            SettingKind::Time { .. }
+            | SettingKind::Choice(_)
+            | SettingKind::List(_)
+            | SettingKind::Strategy
+            | SettingKind::Schedule
+            | SettingKind::Name
+            | SettingKind::Path => Self::Text,
         }
     }
 

@@ -22,10 +22,10 @@ pub trait Labelled {
 
 /// Something that an execution can know; nothing if it was made elsewhere and cannot be used here.
 #[doc(hidden)]
-pub struct Thing<'a>(Option<(&'a Identity, Made, State)>);
+pub struct Thing<'a>(Option<(&'a Identity, Made, LabelState)>);
 
 /// Initial state, for an execution that has not used it yet.
-enum State {
+enum LabelState {
     Object(Object),
     Location(u64),
     Cell,
@@ -33,15 +33,15 @@ enum State {
 
 impl<'a> Thing<'a> {
     pub(crate) fn object(identity: &'a Identity, made: Made, state: Object) -> Self {
-        Thing(Some((identity, made, State::Object(state))))
+        Thing(Some((identity, made, LabelState::Object(state))))
     }
 
     pub(crate) fn location(identity: &'a Identity, made: Made, initial: u64) -> Self {
-        Thing(Some((identity, made, State::Location(initial))))
+        Thing(Some((identity, made, LabelState::Location(initial))))
     }
 
     pub(crate) fn cell(identity: &'a Identity, made: Made) -> Self {
-        Thing(Some((identity, made, State::Cell)))
+        Thing(Some((identity, made, LabelState::Cell)))
     }
 
     pub(crate) fn elsewhere() -> Self {
@@ -58,9 +58,9 @@ pub fn label(labelled: &(impl Labelled + ?Sized), name: fmt::Arguments<'_>) {
     let _aside = raddle_check::runtime::alloc::aside();
     let name = name.to_string();
     match state {
-        State::Object(object) => context.label_object(identity, made, object, name),
-        State::Location(initial) => context.label_location(identity, made, initial, name),
-        State::Cell => context.label_cell(identity, &made, name),
+        LabelState::Object(object) => context.label_object(identity, made, object, name),
+        LabelState::Location(initial) => context.label_location(identity, made, initial, name),
+        LabelState::Cell => context.label_cell(identity, &made, name),
     }
 }
 

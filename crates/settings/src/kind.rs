@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// The values that a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SettingKind {
     /// A whole number in a range that includes both ends.
     Number {
         /// The smallest number.
@@ -44,11 +44,11 @@ pub enum Kind {
 /// A value that has passed the checks of its kind. Names are trimmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
-    /// A [`Kind::Number`] or a [`Kind::Size`].
+    /// A [`SettingKind::Number`] or a [`SettingKind::Size`].
     Number(u64),
-    /// A [`Kind::Time`].
+    /// A [`SettingKind::Time`].
     Time(Duration),
-    /// A [`Kind::Switch`], or [`Kind::Metrics`] that are all on or off.
+    /// A [`SettingKind::Switch`], or [`SettingKind::Metrics`] that are all on or off.
     Switch(bool),
     /// Every other kind.
     Text(&'a str),
@@ -72,7 +72,7 @@ impl FromValue for u64 {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadValue {
     text: String,
-    kind: Kind,
+    kind: SettingKind,
     is_too_large: bool,
 }
 
@@ -104,30 +104,32 @@ impl fmt::Display for BadValue {
 impl std::error::Error for BadValue {}
 
 /// Describes the allowed values: "a whole number from 1 to 1024".
-impl fmt::Display for Kind {
+impl fmt::Display for SettingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Number { from: 0, to } if *to >= u64::from(u32::MAX) => {
+            SettingKind::Number { from: 0, to } if *to >= u64::from(u32::MAX) => {
                 f.write_str("a whole number")
             }
-            Kind::Number { from, to: u64::MAX } => write!(f, "a whole number of at least {from}"),
-            Kind::Number { from, to } => write!(f, "a whole number from {from} to {to}"),
-            Kind::Time { from: 0 } => f.write_str(TIMES),
-            Kind::Time { from } => write!(f, "{TIMES}, of at least {from}ms"),
-            Kind::Size { to } => {
+            SettingKind::Number { from, to: u64::MAX } => {
+                write!(f, "a whole number of at least {from}")
+            }
+            SettingKind::Number { from, to } => write!(f, "a whole number from {from} to {to}"),
+            SettingKind::Time { from: 0 } => f.write_str(TIMES),
+            SettingKind::Time { from } => write!(f, "{TIMES}, of at least {from}ms"),
+            SettingKind::Size { to } => {
                 write!(f, "a size such as 64M or 2G, of at most {}G", to >> GIGA)
             }
-            Kind::Switch => f.write_str("1 or 0"),
-            Kind::Choice([name]) => f.write_str(name),
-            Kind::Choice(names) => write!(f, "one of: {}", names.join(", ")),
-            Kind::List(names) => {
+            SettingKind::Switch => f.write_str("1 or 0"),
+            SettingKind::Choice([name]) => f.write_str(name),
+            SettingKind::Choice(names) => write!(f, "one of: {}", names.join(", ")),
+            SettingKind::List(names) => {
                 write!(f, "one of: {}, or several with commas", names.join(", "))
             }
-            Kind::Metrics => f.write_str("1, 0, or names of metrics with `+` between them"),
-            Kind::Strategy => f.write_str("the name of a strategy"),
-            Kind::Schedule => f.write_str("a schedule: its token, its text or its file"),
-            Kind::Name => f.write_str("a name"),
-            Kind::Path => f.write_str("a path"),
+            SettingKind::Metrics => f.write_str("1, 0, or names of metrics with `+` between them"),
+            SettingKind::Strategy => f.write_str("the name of a strategy"),
+            SettingKind::Schedule => f.write_str("a schedule: its token, its text or its file"),
+            SettingKind::Name => f.write_str("a name"),
+            SettingKind::Path => f.write_str("a path"),
         }
     }
 }
@@ -138,7 +140,7 @@ const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3
 /// Binary logarithm of one GiB.
 const GIGA: u32 = 30;
 
-impl Kind {
+impl SettingKind {
     /// Returns the value that the text stands for. The parsers of strategies, metrics and schedules refuse
     /// more than this one, which does not know them.
     ///
@@ -153,12 +155,12 @@ impl Kind {
         };
         let trimmed = text.trim();
         let value = match self {
-            Kind::Number { from, to } => {
+            SettingKind::Number { from, to } => {
                 let number = digits(trimmed).ok_or_else(|| bad(false))?;
                 let number = number.filter(|it| *it <= to).ok_or_else(|| bad(true))?;
                 Some(number).filter(|it| *it >= from).map(Value::Number)
             }
-            Kind::Time { from } => {
+            SettingKind::Time { from } => {
                 let (number, unit) = split_unit(trimmed);
                 let scale = UNITS.iter().find(|(name, _)| *name == unit);
                 let (_, scale) = scale.ok_or_else(|| bad(false))?;
@@ -168,7 +170,7 @@ impl Kind {
                 let time = Some(time).filter(|time| *time >= from);
                 time.map(|time| Value::Time(Duration::from_millis(time)))
             }
-            Kind::Size { to } => {
+            SettingKind::Size { to } => {
                 let (number, unit) = split_unit(trimmed);
                 let scale = match unit {
                     "" => 0,
@@ -182,12 +184,12 @@ impl Kind {
                 let size = size.filter(|size| *size <= to).ok_or_else(|| bad(true))?;
                 Some(size).filter(|size| *size > 0).map(Value::Number)
             }
-            Kind::Switch => switch(trimmed),
-            Kind::Choice(names) => {
+            SettingKind::Switch => switch(trimmed),
+            SettingKind::Choice(names) => {
                 let name = names.iter().find(|name| name.eq_ignore_ascii_case(trimmed));
                 name.map(|name| Value::Text(name))
             }
-            Kind::List(names) => {
+            SettingKind::List(names) => {
                 let is_known = |name: &str| {
                     let mut names = names.iter();
                     names.any(|known| known.eq_ignore_ascii_case(name.trim()))
@@ -195,9 +197,9 @@ impl Kind {
                 let all_known = trimmed.split(',').all(is_known);
                 all_known.then_some(Value::Text(trimmed))
             }
-            Kind::Metrics => switch(trimmed).or(named(trimmed)),
-            Kind::Strategy | Kind::Name => named(trimmed),
-            Kind::Schedule | Kind::Path => named(text),
+            SettingKind::Metrics => switch(trimmed).or(named(trimmed)),
+            SettingKind::Strategy | SettingKind::Name => named(trimmed),
+            SettingKind::Schedule | SettingKind::Path => named(text),
         };
         value.ok_or_else(|| bad(false))
     }
@@ -229,10 +231,10 @@ fn split_unit(text: &str) -> (&str, &str) {
 mod tests {
     use super::*;
 
-    const TIME: Kind = Kind::Time { from: 1 };
-    const TIME_OR_NONE: Kind = Kind::Time { from: 0 };
+    const TIME: SettingKind = SettingKind::Time { from: 1 };
+    const TIME_OR_NONE: SettingKind = SettingKind::Time { from: 0 };
 
-    fn problem(kind: Kind, text: &str) -> String {
+    fn problem(kind: SettingKind, text: &str) -> String {
         kind.parse(text).expect_err(text).to_string()
     }
 
@@ -279,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_number_is_in_its_range() {
-        let number = |from, to| Kind::Number { from, to };
+        let number = |from, to| SettingKind::Number { from, to };
         assert_eq!(number(0, u64::MAX).parse(" 7 "), Ok(Value::Number(7)));
         assert_eq!(number(1, 1024).parse("1024"), Ok(Value::Number(1024)));
         for (kind, text, expected) in [
@@ -311,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_size_may_have_a_unit() {
-        let size = Kind::Size { to: 4 << 30 };
+        let size = SettingKind::Size { to: 4 << 30 };
         for (text, bytes) in [
             ("4096", 4096),
             (" 3k ", 3 << 10),
@@ -338,10 +340,10 @@ mod tests {
 
     #[test]
     fn names_are_in_their_list() {
-        let choice = Kind::Choice(&["allow", "deny"]);
+        let choice = SettingKind::Choice(&["allow", "deny"]);
         assert_eq!(choice.parse("Deny "), Ok(Value::Text("deny")));
         assert_eq!(problem(choice, "loud"), "`loud` is not one of: allow, deny");
-        let list = Kind::List(&["symmetry", "releases"]);
+        let list = SettingKind::List(&["symmetry", "releases"]);
         let both = "symmetry, releases";
         assert_eq!(list.parse(both), Ok(Value::Text(both)));
         for text in ["symmetry; releases", "symmetry,", ""] {
@@ -355,20 +357,20 @@ mod tests {
     #[test]
     fn a_switch_is_on_or_off() {
         for (text, is_on) in [("1", true), ("true", true), ("0", false), ("false", false)] {
-            assert_eq!(Kind::Switch.parse(text), Ok(Value::Switch(is_on)));
-            assert_eq!(Kind::Metrics.parse(text), Ok(Value::Switch(is_on)));
+            assert_eq!(SettingKind::Switch.parse(text), Ok(Value::Switch(is_on)));
+            assert_eq!(SettingKind::Metrics.parse(text), Ok(Value::Switch(is_on)));
         }
-        assert_eq!(problem(Kind::Switch, "yes"), "`yes` is not 1 or 0");
+        assert_eq!(problem(SettingKind::Switch, "yes"), "`yes` is not 1 or 0");
         let names = "sync-pair+def-use";
-        assert_eq!(Kind::Metrics.parse(names), Ok(Value::Text(names)));
+        assert_eq!(SettingKind::Metrics.parse(names), Ok(Value::Text(names)));
     }
 
     #[test]
     fn a_path_keeps_its_spaces() {
-        assert_eq!(Kind::Path.parse(" a b "), Ok(Value::Text(" a b ")));
-        assert_eq!(problem(Kind::Path, " "), "` ` is not a path");
+        assert_eq!(SettingKind::Path.parse(" a b "), Ok(Value::Text(" a b ")));
+        assert_eq!(problem(SettingKind::Path, " "), "` ` is not a path");
         assert_eq!(
-            problem(Kind::Strategy, ""),
+            problem(SettingKind::Strategy, ""),
             "`` is not the name of a strategy"
         );
     }

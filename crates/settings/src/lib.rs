@@ -6,7 +6,7 @@ mod native;
 mod setting;
 mod table;
 
-pub use kind::{BadValue, Kind, Value};
+pub use kind::{BadValue, SettingKind, Value};
 pub use native::{BadVariable, Native};
 pub use setting::{Flag, Scope, Setting, TABLE, setting};
 pub use table::*;

@@ -1,6 +1,6 @@
 //! The table as data.
 
-use crate::kind::Kind;
+use crate::kind::SettingKind;
 // The types that rows name.
 use crate::table::*;
 
@@ -14,7 +14,7 @@ pub struct Setting {
     /// One sentence.
     pub summary: &'static str,
     /// The values that it takes.
-    pub kind: Kind,
+    pub kind: SettingKind,
     /// Parameter of the method of `Checker`.
     pub method: Result<&'static str, &'static str>,
     /// Value in examples of the option of `#[raddle::test]`, as it is written there.

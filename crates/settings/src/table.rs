@@ -22,7 +22,7 @@ macro_rules! settings {
             /// Strategy that chooses the executions, such as `exhaustive` or `random`.
             strategy(Strategy): Strategy = Strategy::Auto;
             {
-                kind: Kind::Strategy,
+                kind: SettingKind::Strategy,
                 option: is("\"exhaustive\""),
                 variable: is("RADDLE_STRATEGY"),
                 flag: is("strategy", "STRATEGY"),
@@ -36,7 +36,7 @@ macro_rules! settings {
             /// themselves.
             max_executions(u64): Option<u64> = None;
             {
-                kind: Kind::Number { from: 1, to: u64::MAX },
+                kind: SettingKind::Number { from: 1, to: u64::MAX },
                 option: is("50_000"),
                 variable: is("RADDLE_MAX_EXECUTIONS"),
                 flag: is("max-executions", "N"),
@@ -50,7 +50,7 @@ macro_rules! settings {
             /// strategies; no limit for strategies that end by themselves.
             max_time(Duration): Option<Duration> = None;
             {
-                kind: Kind::Time { from: 1 },
+                kind: SettingKind::Time { from: 1 },
                 option: is("\"20s\""),
                 variable: is("RADDLE_MAX_TIME"),
                 flag: is("budget", "TIME"),
@@ -64,7 +64,7 @@ macro_rules! settings {
             /// 100,000 for systematic searches, which need more memory for each event.
             max_events(usize): Option<usize> = None;
             {
-                kind: Kind::Number { from: 1, to: u64::MAX },
+                kind: SettingKind::Number { from: 1, to: u64::MAX },
                 option: is("100_000"),
                 variable: is("RADDLE_MAX_EVENTS"),
                 flag: is("max-events", "N"),
@@ -75,7 +75,7 @@ macro_rules! settings {
             /// Seed of the random strategies.
             seed(u64): u64 = 0;
             {
-                kind: Kind::Number { from: 0, to: u64::MAX },
+                kind: SettingKind::Number { from: 0, to: u64::MAX },
                 option: is("7"),
                 variable: is("RADDLE_SEED"),
                 flag: is("seed", "N"),
@@ -95,7 +95,7 @@ macro_rules! settings {
             /// failure that is found may differ from run to run.
             workers(usize): NonZeroUsize = NonZeroUsize::MIN;
             {
-                kind: Kind::Number { from: 1, to: 1024 },
+                kind: SettingKind::Number { from: 1, to: 1024 },
                 option: is("2"),
                 variable: is("RADDLE_WORKERS"),
                 flag: is("workers", "N"),
@@ -108,7 +108,7 @@ macro_rules! settings {
             /// By default it is beside the schedules of the test, `target/raddle/BINARY/TEST.frontier`.
             checkpoint(impl Into<PathBuf> as PathBuf): Option<PathBuf> = None;
             {
-                kind: Kind::Path,
+                kind: SettingKind::Path,
                 option: not("the path is computed by code"),
                 variable: not("checks of one run need different files"),
                 flag: not("checks of one run need different files"),
@@ -121,7 +121,7 @@ macro_rules! settings {
             /// 10 seconds by default; [`Duration::ZERO`] turns them off.
             checkpoint_every(Duration): Every = Every::default();
             {
-                kind: Kind::Time { from: 0 },
+                kind: SettingKind::Time { from: 0 },
                 option: not("a property of the run, not of the test"),
                 variable: is("RADDLE_CHECKPOINT"),
                 flag: not("the default suits every terminal"),
@@ -135,7 +135,7 @@ macro_rules! settings {
             /// search; `max_time` and `max_executions` count from here, the report counts both parts.
             resume(bool): bool = false;
             {
-                kind: Kind::Switch,
+                kind: SettingKind::Switch,
                 option: not("a property of the run, not of the test"),
                 variable: is("RADDLE_RESUME"),
                 flag: is("resume", ""),
@@ -155,7 +155,7 @@ macro_rules! settings {
             /// instance) record failing schedules only.
             remember(bool): bool = false;
             {
-                kind: Kind::Switch,
+                kind: SettingKind::Switch,
                 option: is("true"),
                 variable: is("RADDLE_REMEMBER"),
                 flag: is("remember", ""),
@@ -168,7 +168,7 @@ macro_rules! settings {
             /// See [`remember`](Self::remember).
             remember_in(impl Into<PathBuf> as PathBuf): Option<PathBuf> = None, then remember = true;
             {
-                kind: Kind::Path,
+                kind: SettingKind::Path,
                 option: not("the path is computed by code"),
                 variable: not("`RADDLE_DIR` moves the default file"),
                 flag: not("`RADDLE_DIR` moves the default file"),
@@ -182,7 +182,7 @@ macro_rules! settings {
             /// of all checks in the directory, whether it fails or not. A check without a name writes nothing.
             report_in(impl Into<PathBuf> as PathBuf): Option<PathBuf> = None;
             {
-                kind: Kind::Path,
+                kind: SettingKind::Path,
                 option: not("a property of the run, not of the test"),
                 variable: is("RADDLE_REPORT"),
                 flag: is("report", "DIR"),
@@ -193,7 +193,7 @@ macro_rules! settings {
             /// Whether to collect distinct failures instead of stopping at the first.
             keep_going(bool): bool = false;
             {
-                kind: Kind::Switch,
+                kind: SettingKind::Switch,
                 option: is("true"),
                 variable: not("`assert_ok` reports one failure"),
                 flag: not("`assert_ok` reports one failure"),
@@ -206,7 +206,7 @@ macro_rules! settings {
             /// On by default, as in std: at most one for each thread of an execution, so that every search ends.
             spurious_wakeups(bool): bool = true;
             {
-                kind: Kind::Switch,
+                kind: SettingKind::Switch,
                 option: is("false"),
                 variable: not("it changes which program is checked"),
                 flag: not("it changes which program is checked"),
@@ -219,7 +219,7 @@ macro_rules! settings {
             /// On by default: a wait with a timeout may expire at any point, however long the timeout is.
             timeouts(bool): bool = true;
             {
-                kind: Kind::Switch,
+                kind: SettingKind::Switch,
                 option: is("false"),
                 variable: not("it changes which program is checked"),
                 flag: not("it changes which program is checked"),
@@ -232,7 +232,7 @@ macro_rules! settings {
             /// On by default, as in std: at most one for each thread of an execution, so that every search ends.
             weak_cas(bool): bool = true;
             {
-                kind: Kind::Switch,
+                kind: SettingKind::Switch,
                 option: is("false"),
                 variable: not("it changes which program is checked"),
                 flag: not("it changes which program is checked"),
@@ -247,7 +247,7 @@ macro_rules! settings {
             /// turn different orders into a deadlock.
             lock_order(Level): Level = Level::Warn;
             {
-                kind: Kind::Choice(&["allow", "warn", "deny"]),
+                kind: SettingKind::Choice(&["allow", "warn", "deny"]),
                 option: is("\"deny\""),
                 variable: not("a property of the test, not of the run"),
                 flag: not("a property of the test, not of the run"),
@@ -261,7 +261,7 @@ macro_rules! settings {
             /// Channels of `mpsc` do not: dropping a receiver discards its messages on purpose.
             leaks(Level): Level = Level::Warn;
             {
-                kind: Kind::Choice(&["allow", "warn", "deny"]),
+                kind: SettingKind::Choice(&["allow", "warn", "deny"]),
                 option: is("\"deny\""),
                 variable: not("a property of the test, not of the run"),
                 flag: not("a property of the test, not of the run"),
@@ -290,7 +290,7 @@ macro_rules! settings {
             /// ```
             coverage(impl Into<Metrics> as Metrics): Metrics = Metrics::NONE;
             {
-                kind: Kind::Metrics,
+                kind: SettingKind::Metrics,
                 option: is("true"),
                 variable: is("RADDLE_COVERAGE"),
                 flag: not("`cargo raddle coverage` shows what was recorded"),
@@ -306,7 +306,7 @@ macro_rules! settings {
             /// large; the report does not count these runs.
             shorten(bool): bool = true;
             {
-                kind: Kind::Switch,
+                kind: SettingKind::Switch,
                 option: is("false"),
                 variable: not("a property of the test, not of the run"),
                 flag: not("a property of the test, not of the run"),
@@ -320,7 +320,7 @@ macro_rules! settings {
             /// test have one, and checks without a name have none; see [`report_in`](Self::report_in).
             page(bool): bool = true;
             {
-                kind: Kind::Switch,
+                kind: SettingKind::Switch,
                 option: is("false"),
                 variable: not("a property of the test, not of the run"),
                 flag: not("a property of the test, not of the run"),
@@ -335,7 +335,7 @@ macro_rules! settings {
             /// saved, and the process ends with code 2. [`Duration::ZERO`] turns the watchdog off.
             watchdog(Duration): Duration = Duration::from_secs(10);
             {
-                kind: Kind::Time { from: 0 },
+                kind: SettingKind::Time { from: 0 },
                 option: is("\"30s\""),
                 variable: is("RADDLE_WATCHDOG"),
                 flag: not("a property of the test, not of the run"),
@@ -350,7 +350,7 @@ macro_rules! settings {
             /// [`Guarantee::Reduced`](raddle_report::Guarantee::Reduced) at most.
             reduce(Reduction): Reductions = Reductions::default();
             {
-                kind: Kind::List(&["symmetry", "releases"]),
+                kind: SettingKind::List(&["symmetry", "releases"]),
                 option: is("\"symmetry\""),
                 variable: not("it changes what the check guarantees"),
                 flag: not("it changes what the check guarantees"),
@@ -375,7 +375,7 @@ macro_rules! settings {
             /// so that more classes need no preemption.
             preemptions(u32): Option<u32> = None;
             {
-                kind: Kind::Number { from: 0, to: u32::MAX as u64 },
+                kind: SettingKind::Number { from: 0, to: u32::MAX as u64 },
                 option: is("2"),
                 variable: not("it changes what the check guarantees"),
                 flag: not("it changes what the check guarantees"),
@@ -394,7 +394,7 @@ macro_rules! settings {
             /// With [`preemptions`](Self::preemptions), the schedules within the bound are run.
             verify_completeness(bool): bool = false;
             {
-                kind: Kind::Switch,
+                kind: SettingKind::Switch,
                 option: is("true"),
                 variable: not("it takes too long for most tests"),
                 flag: not("it takes too long for most tests"),
@@ -407,7 +407,7 @@ macro_rules! settings {
             /// 256 KiB by default.
             stack_size(usize): usize = 256 * 1024;
             {
-                kind: Kind::Size { to: 1 << 40 },
+                kind: SettingKind::Size { to: 1 << 40 },
                 option: is("256 * 1024"),
                 variable: not("a property of the test, not of the run"),
                 flag: not("a property of the test, not of the run"),
@@ -426,7 +426,7 @@ macro_rules! settings {
             /// a search cannot be interrupted and resumed.
             classes(Classes): Classes = Classes::ReadsFromAndCoherence;
             {
-                kind: Kind::Choice(&["reads-from", "reads-from-and-coherence"]),
+                kind: SettingKind::Choice(&["reads-from", "reads-from-and-coherence"]),
                 option: is("\"reads-from\""),
                 variable: not("it changes what the numbers of the test mean"),
                 flag: not("it changes what the numbers of the test mean"),
@@ -437,7 +437,7 @@ macro_rules! settings {
             /// Memory model of atomics.
             memory(Memory): Memory = Memory::Rc11;
             {
-                kind: Kind::Choice(&["sc", "rc11", "rc11-paper"]),
+                kind: SettingKind::Choice(&["sc", "rc11", "rc11-paper"]),
                 option: is("\"rc11\""),
                 variable: not("the variable is for programs that cannot choose it in code"),
                 flag: not("the flag is for programs that cannot choose it in code"),
@@ -452,7 +452,7 @@ macro_rules! settings {
             /// which runs the requested search and nothing else.
             known_schedules(bool): bool = false;
             {
-                kind: Kind::Switch,
+                kind: SettingKind::Switch,
                 option: is("false"),
                 variable: not("a property of the test, not of the run"),
                 flag: not("a property of the test, not of the run"),
@@ -465,7 +465,7 @@ macro_rules! settings {
             /// The name of the running test by default.
             named(impl Into<String> as String): Option<String> = None;
             {
-                kind: Kind::Name,
+                kind: SettingKind::Name,
                 option: not("the name is that of the function"),
                 variable: not("checks of one run need different names"),
                 flag: not("checks of one run need different names"),
@@ -476,7 +476,7 @@ macro_rules! settings {
             /// Schedule to replay in the check that it belongs to.
             replay: Option<Schedule> = None;
             {
-                kind: Kind::Schedule,
+                kind: SettingKind::Schedule,
                 option: not("`Strategy::Replay` is for code"),
                 variable: is("RADDLE_REPLAY"),
                 flag: not("a schedule belongs to one check: `cargo raddle replay TEST`, `cargo raddle run --replay`"),
@@ -487,7 +487,7 @@ macro_rules! settings {
             /// Output of progress: lines, or nothing even on a terminal.
             log: Log = Log::default();
             {
-                kind: Kind::Choice(&["progress", "off"]),
+                kind: SettingKind::Choice(&["progress", "off"]),
                 option: not("a property of the run, not of the test"),
                 variable: is("RADDLE_LOG"),
                 flag: not("`cargo raddle` prints the progress of all tests"),
@@ -499,7 +499,7 @@ macro_rules! settings {
             /// Memory model of atomics: sequential consistency, or RC11 as in Rust and C.
             memory: MemoryModel;
             {
-                kind: Kind::Choice(MemoryModel::NAMES),
+                kind: SettingKind::Choice(MemoryModel::NAMES),
                 variable: "RADDLE_MEMORY",
                 flag: is("memory", "MODEL"),
                 default: "`sc`",
@@ -509,7 +509,7 @@ macro_rules! settings {
             /// Racing plain accesses: failures, scheduling points once a race is found, or from the start.
             plain: Plain;
             {
-                kind: Kind::Choice(Plain::NAMES),
+                kind: SettingKind::Choice(Plain::NAMES),
                 variable: "RADDLE_PLAIN",
                 flag: is("plain", "MODE"),
                 default: "`race`",
@@ -519,7 +519,7 @@ macro_rules! settings {
             /// Implementation of threads: coroutines, or OS threads, which are slower.
             substrate: Substrate;
             {
-                kind: Kind::Choice(Substrate::NAMES),
+                kind: SettingKind::Choice(Substrate::NAMES),
                 variable: "RADDLE_SUBSTRATE",
                 flag: is("substrate", "SUBSTRATE"),
                 default: "`coroutine`, if it works on the machine",
@@ -529,7 +529,7 @@ macro_rules! settings {
             /// State at the start of each execution: a snapshot, a forked process, or what the last one left.
             restart: Restart;
             {
-                kind: Kind::Choice(Restart::NAMES),
+                kind: SettingKind::Choice(Restart::NAMES),
                 variable: "RADDLE_RESTART",
                 flag: is("restart", "RESTART"),
                 default: "`snapshot`",
@@ -539,7 +539,7 @@ macro_rules! settings {
             /// Maximum number of bytes from `malloc` in an execution.
             heap: u64;
             {
-                kind: Kind::Size { to: 4 << 30 },
+                kind: SettingKind::Size { to: 4 << 30 },
                 variable: "RADDLE_HEAP",
                 flag: not("the message about a full heap names the variable"),
                 default: "1G",
@@ -549,7 +549,7 @@ macro_rules! settings {
             /// Reference counts of `Arc` in Rust programs: operations from the start.
             arc: ArcCounts;
             {
-                kind: Kind::Choice(ArcCounts::NAMES),
+                kind: SettingKind::Choice(ArcCounts::NAMES),
                 variable: "RADDLE_ARC",
                 flag: not("raddle begins again with it when counts matter"),
                 default: "operations once their order matters",

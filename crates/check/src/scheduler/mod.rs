@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use raddle_engine::ThreadId;
 pub use raddle_engine::strategy::Randomness;
-pub use view::{Ended, Event, Events, Finished, Kind, Operation, Target, Thread, View};
+pub use view::{Ended, Event, Events, Finished, Operation, OperationKind, Target, Thread, View};
 
 /// Chooses which thread runs next: a strategy of your own, for
 /// [`Checker::scheduler`](crate::Checker::scheduler).

@@ -134,7 +134,7 @@ impl fmt::Debug for Thread<'_> {
 /// The kind of an [`Operation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum OperationKind {
     /// A thread starts: the first operation of every thread.
     Begin,
     /// A thread ends: the last operation of every thread.
@@ -186,22 +186,22 @@ pub struct Operation<'a> {
 
 impl Operation<'_> {
     /// Its kind.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> OperationKind {
         use raddle_engine::Operation as Engine;
         match self.operation {
-            Engine::Begin => Kind::Begin,
-            Engine::End => Kind::End,
-            Engine::Spawn => Kind::Spawn,
-            Engine::Join { .. } | Engine::IsFinished { .. } => Kind::Join,
-            Engine::Yield | Engine::Sleep { .. } => Kind::Yield,
-            Engine::Choose { .. } | Engine::Chance { .. } | Engine::Assume => Kind::Choose,
-            Engine::Load { .. } => Kind::Load,
-            Engine::Store { .. } => Kind::Store,
-            Engine::Update { .. } => Kind::Update,
-            Engine::Fence { .. } => Kind::Fence,
-            Engine::Send { .. } | Engine::HangUp { .. } => Kind::Send,
-            Engine::Receive { .. } | Engine::Delivered { .. } => Kind::Receive,
-            Engine::Meet { .. } | Engine::Leads { .. } | Engine::Call { .. } => Kind::Call,
+            Engine::Begin => OperationKind::Begin,
+            Engine::End => OperationKind::End,
+            Engine::Spawn => OperationKind::Spawn,
+            Engine::Join { .. } | Engine::IsFinished { .. } => OperationKind::Join,
+            Engine::Yield | Engine::Sleep { .. } => OperationKind::Yield,
+            Engine::Choose { .. } | Engine::Chance { .. } | Engine::Assume => OperationKind::Choose,
+            Engine::Load { .. } => OperationKind::Load,
+            Engine::Store { .. } => OperationKind::Store,
+            Engine::Update { .. } => OperationKind::Update,
+            Engine::Fence { .. } => OperationKind::Fence,
+            Engine::Send { .. } | Engine::HangUp { .. } => OperationKind::Send,
+            Engine::Receive { .. } | Engine::Delivered { .. } => OperationKind::Receive,
+            Engine::Meet { .. } | Engine::Leads { .. } | Engine::Call { .. } => OperationKind::Call,
         }
     }
 

@@ -77,7 +77,7 @@ pub(crate) fn schedule(text: &str) -> Result<Schedule, String> {
 #[cfg(test)]
 mod tests {
     use raddle_engine::coverage::Metrics;
-    use raddle_settings::{Kind, Setting};
+    use raddle_settings::{Setting, SettingKind};
 
     use super::*;
 
@@ -173,15 +173,15 @@ mod tests {
     }
 
     /// Texts of this kind; not all of them stand for the default of a setting.
-    fn examples(kind: Kind) -> Vec<&'static str> {
+    fn examples(kind: SettingKind) -> Vec<&'static str> {
         match kind {
-            Kind::Number { .. } | Kind::Size { .. } => vec!["3"],
-            Kind::Time { .. } => vec!["3s"],
-            Kind::Switch | Kind::Metrics => vec!["0", "1"],
-            Kind::Choice(names) | Kind::List(names) => names.to_vec(),
-            Kind::Strategy => vec!["random"],
-            Kind::Schedule => vec!["raddle schedule 2; main: begin"],
-            Kind::Name | Kind::Path => vec!["example"],
+            SettingKind::Number { .. } | SettingKind::Size { .. } => vec!["3"],
+            SettingKind::Time { .. } => vec!["3s"],
+            SettingKind::Switch | SettingKind::Metrics => vec!["0", "1"],
+            SettingKind::Choice(names) | SettingKind::List(names) => names.to_vec(),
+            SettingKind::Strategy => vec!["random"],
+            SettingKind::Schedule => vec!["raddle schedule 2; main: begin"],
+            SettingKind::Name | SettingKind::Path => vec!["example"],
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
             });
             assert!(changed.count() > 0, "{variable} is not read");
             assert_eq!(format!("{:?}", with(variable, " ").unwrap()), usual);
-            if row.kind != Kind::Path {
+            if row.kind != SettingKind::Path {
                 let problem = problem(variable, "?!");
                 assert!(problem.starts_with(&format!("{variable}: ")), "{problem}");
                 assert!(problem.contains("?!"), "{problem}");
@@ -226,8 +226,10 @@ mod tests {
             let field = checker.split_once(&start).expect("a field").1;
             let value = field.split([',', ' ']).next().unwrap().to_lowercase();
             match row.kind {
-                Kind::Switch => assert!(row.default.starts_with(&format!("`{value}`")), "{row:?}"),
-                Kind::Choice(names) if row.method.is_ok() => {
+                SettingKind::Switch => {
+                    assert!(row.default.starts_with(&format!("`{value}`")), "{row:?}")
+                }
+                SettingKind::Choice(names) if row.method.is_ok() => {
                     let stated = row.default.trim_matches('`');
                     assert_eq!(stated.replace('-', ""), value, "{row:?}");
                     assert!(names.contains(&stated), "{row:?}");

@@ -8,7 +8,7 @@ use std::path::{self, PathBuf};
 
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser as _};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use raddle_settings::{Flag, Kind, Scope, Setting, TABLE};
+use raddle_settings::{Flag, Scope, Setting, SettingKind, TABLE};
 
 /// Environment variables with their values, for a child process.
 pub type Environment = Vec<(&'static str, OsString)>;
@@ -59,11 +59,11 @@ impl SettingFlag {
             .help(self.help());
         let with_value = |argument: Arg| argument.value_name(self.flag.value);
         match self.setting.kind {
-            Kind::Switch => argument.action(ArgAction::SetTrue),
-            Kind::Choice(names) => with_value(argument)
+            SettingKind::Switch => argument.action(ArgAction::SetTrue),
+            SettingKind::Choice(names) => with_value(argument)
                 .value_parser(PossibleValuesParser::new(names).map(OsString::from)),
             // Tests run in the directories of their packages, where a relative path would mean another one.
-            Kind::Path => with_value(argument).value_parser(
+            SettingKind::Path => with_value(argument).value_parser(
                 PathBufValueParser::new()
                     .try_map(path::absolute::<PathBuf>)
                     .map(OsString::from),
@@ -79,11 +79,11 @@ impl SettingFlag {
     fn help(&self) -> String {
         let summary = self.setting.summary.trim_end_matches('.');
         match (self.setting.kind, summary.strip_prefix("Whether to ")) {
-            (Kind::Switch, Some(action)) => {
+            (SettingKind::Switch, Some(action)) => {
                 let (first, rest) = action.split_at(1);
                 first.to_uppercase() + rest
             }
-            (Kind::Time { .. }, _) => format!("{summary}, such as 500ms, 20s, 2m or 1h"),
+            (SettingKind::Time { .. }, _) => format!("{summary}, such as 500ms, 20s, 2m or 1h"),
             _ => summary.to_owned(),
         }
     }
@@ -91,7 +91,7 @@ impl SettingFlag {
     fn given(&self, matches: &ArgMatches) -> Option<GivenFlag> {
         let name = self.flag.name;
         let value = match self.setting.kind {
-            Kind::Switch => matches.get_flag(name).then(|| "1".into()),
+            SettingKind::Switch => matches.get_flag(name).then(|| "1".into()),
             _ => matches.get_one::<OsString>(name).cloned(),
         };
         Some(GivenFlag {
@@ -152,12 +152,12 @@ mod tests {
         Ok(SettingFlags::from_arg_matches(&matches).expect("the matches are those of the flags"))
     }
 
-    fn example(kind: Kind) -> Option<&'static str> {
+    fn example(kind: SettingKind) -> Option<&'static str> {
         match kind {
-            Kind::Switch => None,
-            Kind::Number { .. } | Kind::Size { .. } => Some("3"),
-            Kind::Time { .. } => Some("3s"),
-            Kind::Choice(names) | Kind::List(names) => Some(names[0]),
+            SettingKind::Switch => None,
+            SettingKind::Number { .. } | SettingKind::Size { .. } => Some("3"),
+            SettingKind::Time { .. } => Some("3s"),
+            SettingKind::Choice(names) | SettingKind::List(names) => Some(names[0]),
             _ => Some("/example"),
         }
     }
@@ -182,7 +182,10 @@ mod tests {
             let set = (row.variable, value.unwrap_or("1").into());
             assert_eq!(settings.environment(), [set]);
             assert_eq!(settings.has_native(), row.setting.scope == Scope::Native);
-            if matches!(row.setting.kind, Kind::Path | Kind::Strategy | Kind::Switch) {
+            if matches!(
+                row.setting.kind,
+                SettingKind::Path | SettingKind::Strategy | SettingKind::Switch
+            ) {
                 continue;
             }
             let error = parse(&[&name, "?!"]).unwrap_err();
@@ -192,7 +195,7 @@ mod tests {
             );
             assert!(error.starts_with(&start), "{error}");
             let allowed = match row.setting.kind {
-                Kind::Choice(names) => format!("[possible values: {}]", names.join(", ")),
+                SettingKind::Choice(names) => format!("[possible values: {}]", names.join(", ")),
                 kind => format!(": expected {kind}\n"),
             };
             assert!(error.contains(&allowed), "{error}");

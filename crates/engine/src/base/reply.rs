@@ -12,13 +12,13 @@ use super::ids::ThreadId;
 /// loops wait to change, is all zeroes, like a frame that was not used before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Reply {
-    kind: Kind,
+    kind: ReplyKind,
     word: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
-enum Kind {
+enum ReplyKind {
     Value,
     Done,
     Answer,
@@ -77,9 +77,9 @@ pub enum Exchange {
 
 impl Reply {
     /// The operation is done, and there is nothing to say about it.
-    pub const DONE: Reply = Reply::new(Kind::Done, 0);
+    pub const DONE: Reply = Reply::new(ReplyKind::Done, 0);
 
-    const fn new(kind: Kind, word: u64) -> Self {
+    const fn new(kind: ReplyKind, word: u64) -> Self {
         Reply { kind, word }
     }
 
@@ -87,27 +87,27 @@ impl Reply {
     /// the number of earlier rounds at a barrier.
     #[inline]
     pub const fn value(value: u64) -> Self {
-        Reply::new(Kind::Value, value)
+        Reply::new(ReplyKind::Value, value)
     }
 
     /// The answer to a question: has the thread ended, is the lock poisoned, did the time run out.
     #[inline]
     pub const fn answer(answer: bool) -> Self {
-        Reply::new(Kind::Answer, answer as u64)
+        Reply::new(ReplyKind::Answer, answer as u64)
     }
 
     /// The thread created.
     #[inline]
     pub fn thread(thread: ThreadId) -> Self {
-        Reply::new(Kind::Thread, thread.index() as u64)
+        Reply::new(ReplyKind::Thread, thread.index() as u64)
     }
 
     /// The result of taking a lock, a permit or the right to initialize.
     #[inline]
     pub const fn grant(grant: Grant) -> Self {
         match grant {
-            Grant::Taken { poisoned } => Reply::new(Kind::Taken, poisoned as u64),
-            Grant::Refused => Reply::new(Kind::Refused, 0),
+            Grant::Taken { poisoned } => Reply::new(ReplyKind::Taken, poisoned as u64),
+            Grant::Refused => Reply::new(ReplyKind::Refused, 0),
         }
     }
 
@@ -116,10 +116,10 @@ impl Reply {
     pub const fn received(received: Received) -> Self {
         match received {
             Received::Message { port, number } => {
-                Reply::new(Kind::Message, (port as u64) << 32 | number as u64)
+                Reply::new(ReplyKind::Message, (port as u64) << 32 | number as u64)
             }
-            Received::Empty => Reply::new(Kind::Empty, 0),
-            Received::Closed => Reply::new(Kind::Closed, 0),
+            Received::Empty => Reply::new(ReplyKind::Empty, 0),
+            Received::Closed => Reply::new(ReplyKind::Closed, 0),
         }
     }
 
@@ -127,10 +127,10 @@ impl Reply {
     #[inline]
     pub const fn exchange(exchange: Exchange) -> Self {
         match exchange {
-            Exchange::Message(number) => Reply::new(Kind::Sent, number as u64),
-            Exchange::Offered(number) => Reply::new(Kind::Offered, number as u64),
-            Exchange::Unmatched => Reply::new(Kind::Unmatched, 0),
-            Exchange::Disconnected => Reply::new(Kind::Disconnected, 0),
+            Exchange::Message(number) => Reply::new(ReplyKind::Sent, number as u64),
+            Exchange::Offered(number) => Reply::new(ReplyKind::Offered, number as u64),
+            Exchange::Unmatched => Reply::new(ReplyKind::Unmatched, 0),
+            Exchange::Disconnected => Reply::new(ReplyKind::Disconnected, 0),
         }
     }
 
@@ -138,7 +138,7 @@ impl Reply {
     #[inline]
     pub fn to_value(self) -> u64 {
         match self.kind {
-            Kind::Value => self.word,
+            ReplyKind::Value => self.word,
             _ => self.mismatch("a value"),
         }
     }
@@ -147,7 +147,7 @@ impl Reply {
     #[inline]
     pub fn to_answer(self) -> bool {
         match self.kind {
-            Kind::Answer => self.word != 0,
+            ReplyKind::Answer => self.word != 0,
             _ => self.mismatch("an answer"),
         }
     }
@@ -156,7 +156,7 @@ impl Reply {
     #[inline]
     pub fn to_thread(self) -> ThreadId {
         match self.kind {
-            Kind::Thread => ThreadId::new(self.word as usize),
+            ReplyKind::Thread => ThreadId::new(self.word as usize),
             _ => self.mismatch("a thread"),
         }
     }
@@ -165,10 +165,10 @@ impl Reply {
     #[inline]
     pub fn to_grant(self) -> Grant {
         match self.kind {
-            Kind::Taken => Grant::Taken {
+            ReplyKind::Taken => Grant::Taken {
                 poisoned: self.word != 0,
             },
-            Kind::Refused => Grant::Refused,
+            ReplyKind::Refused => Grant::Refused,
             _ => self.mismatch("a grant"),
         }
     }
@@ -177,12 +177,12 @@ impl Reply {
     #[inline]
     pub fn to_received(self) -> Received {
         match self.kind {
-            Kind::Message => Received::Message {
+            ReplyKind::Message => Received::Message {
                 port: (self.word >> 32) as u32,
                 number: self.word as u32,
             },
-            Kind::Empty => Received::Empty,
-            Kind::Closed => Received::Closed,
+            ReplyKind::Empty => Received::Empty,
+            ReplyKind::Closed => Received::Closed,
             _ => self.mismatch("a received message"),
         }
     }
@@ -198,10 +198,10 @@ impl Reply {
     #[inline]
     pub fn as_exchange(self) -> Option<Exchange> {
         match self.kind {
-            Kind::Sent => Some(Exchange::Message(self.word as u32)),
-            Kind::Offered => Some(Exchange::Offered(self.word as u32)),
-            Kind::Unmatched => Some(Exchange::Unmatched),
-            Kind::Disconnected => Some(Exchange::Disconnected),
+            ReplyKind::Sent => Some(Exchange::Message(self.word as u32)),
+            ReplyKind::Offered => Some(Exchange::Offered(self.word as u32)),
+            ReplyKind::Unmatched => Some(Exchange::Unmatched),
+            ReplyKind::Disconnected => Some(Exchange::Disconnected),
             _ => None,
         }
     }
@@ -222,15 +222,18 @@ impl Default for Reply {
 impl fmt::Debug for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            Kind::Done => write!(f, "Done"),
-            Kind::Value => write!(f, "Value({})", self.word),
-            Kind::Answer => write!(f, "Answer({})", self.to_answer()),
-            Kind::Thread => write!(f, "Thread({:?})", self.to_thread()),
-            Kind::Taken | Kind::Refused => write!(f, "Grant({:?})", self.to_grant()),
-            Kind::Message | Kind::Empty | Kind::Closed => {
+            ReplyKind::Done => write!(f, "Done"),
+            ReplyKind::Value => write!(f, "Value({})", self.word),
+            ReplyKind::Answer => write!(f, "Answer({})", self.to_answer()),
+            ReplyKind::Thread => write!(f, "Thread({:?})", self.to_thread()),
+            ReplyKind::Taken | ReplyKind::Refused => write!(f, "Grant({:?})", self.to_grant()),
+            ReplyKind::Message | ReplyKind::Empty | ReplyKind::Closed => {
                 write!(f, "Received({:?})", self.to_received())
             }
-            Kind::Sent | Kind::Offered | Kind::Unmatched | Kind::Disconnected => {
+            ReplyKind::Sent
+            | ReplyKind::Offered
+            | ReplyKind::Unmatched
+            | ReplyKind::Disconnected => {
                 write!(f, "Exchange({:?})", self.to_exchange())
             }
         }

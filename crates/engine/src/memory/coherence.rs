@@ -42,7 +42,7 @@ struct Floor {
 /// The vector clock of a thread, and a version that changes whenever the clock includes more events of
 /// other threads. Versions start at 1.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct VersionedClock<'a> {
     pub(super) clock: &'a [u32],
     pub(super) version: u32,
 }
@@ -94,7 +94,7 @@ impl Coherence {
 
     /// The oldest rank that the thread's next access may read or follow.
     #[inline]
-    pub(super) fn floor(&self, thread: ThreadId, known: Known<'_>) -> u32 {
+    pub(super) fn floor(&self, thread: ThreadId, known: VersionedClock<'_>) -> u32 {
         let cache = self.floors.get(thread.index());
         let Floor { version, rank } = cache.map_or(Floor::default(), Cell::get);
         if version == known.version {
@@ -132,7 +132,7 @@ impl Coherence {
     /// True when an update by the thread can only follow the coherence-last write: all writes above its
     /// floor are updates, and nothing may stand between an update and its source.
     #[inline]
-    pub(super) fn must_append(&self, thread: ThreadId, known: Known<'_>) -> bool {
+    pub(super) fn must_append(&self, thread: ThreadId, known: VersionedClock<'_>) -> bool {
         // The cached rank is a lower bound of the floor even when the thread has learnt more since.
         let cache = self.floors.get(thread.index());
         self.last_store <= cache.map_or(0, |floor| floor.get().rank)

@@ -96,14 +96,14 @@ pub(crate) struct Psc {
     /// By thread, the range of its events.
     threads: Vec<Range<usize>>,
     /// The `SeqCst` events.
-    strong: Vec<Place>,
+    strong: Vec<EventAt>,
     /// By `SeqCst` event, its successors in `psc`.
     edges: Vec<Vec<u32>>,
     locations: u32,
 }
 
 /// An event: thread, and position in it.
-type Place = (u32, u32);
+type EventAt = (u32, u32);
 
 impl Psc {
     pub(crate) fn new(rules: SeqCstRules) -> Self {
@@ -140,7 +140,7 @@ impl Psc {
         range.end = self.events.len();
     }
 
-    fn touch(&self, (thread, index): Place) -> &Touch {
+    fn touch(&self, (thread, index): EventAt) -> &Touch {
         &self.events[self.threads[thread as usize].start + index as usize]
     }
 
@@ -155,7 +155,7 @@ impl Psc {
         if threads.clone().all(|thread| Some(thread) == first) {
             return true;
         }
-        let before = |a: Place, b: Place| a != b && hb(b.0, b.1)[a.0 as usize] > a.1;
+        let before = |a: EventAt, b: EventAt| a != b && hb(b.0, b.1)[a.0 as usize] > a.1;
         let mut edges = std::mem::take(&mut self.edges);
         for edge in &mut edges {
             edge.clear();
@@ -180,17 +180,17 @@ impl Psc {
     /// True when `psc` has an edge from the one `SeqCst` event to the other.
     fn leads(
         &self,
-        a: Place,
-        b: Place,
+        a: EventAt,
+        b: EventAt,
         reach: Option<&[u32]>,
-        before: &impl Fn(Place, Place) -> bool,
+        before: &impl Fn(EventAt, EventAt) -> bool,
     ) -> bool {
         let all = || {
             (0..self.threads.len() as u32)
                 .flat_map(|thread| (0..self.len(thread)).map(move |index| (thread, index)))
         };
         let cpp20 = self.rules == SeqCstRules::Cpp20;
-        let ordered = |a: Place, b: Place| match cpp20 {
+        let ordered = |a: EventAt, b: EventAt| match cpp20 {
             true => self.touch(a).eco(self.touch(b)),
             false => self.scb(a, b, before),
         };
@@ -217,7 +217,11 @@ impl Psc {
 
     /// By location, the first place in coherence order that is accessed after the fence. Places are
     /// doubled, plus one for a read: a write at a place precedes the reads of it, a read there does not.
-    fn first_places_after(&self, fence: Place, before: &impl Fn(Place, Place) -> bool) -> Vec<u32> {
+    fn first_places_after(
+        &self,
+        fence: EventAt,
+        before: &impl Fn(EventAt, EventAt) -> bool,
+    ) -> Vec<u32> {
         let mut first = vec![u32::MAX; self.locations as usize];
         for thread in 0..self.threads.len() as u32 {
             for index in 0..self.len(thread) {
@@ -238,14 +242,14 @@ impl Psc {
     /// `sb ∪ sb ; hb ; sb`, where an update is one event.
     fn strongly_happens_before(
         &self,
-        a: Place,
-        b: Place,
-        before: &impl Fn(Place, Place) -> bool,
+        a: EventAt,
+        b: EventAt,
+        before: &impl Fn(EventAt, EventAt) -> bool,
     ) -> bool {
         if a.0 == b.0 {
             return a.1 < b.1;
         }
-        let continues = |(thread, index): Place| {
+        let continues = |(thread, index): EventAt| {
             index < self.len(thread) && self.touch((thread, index)).continues
         };
         let mut next = (a.0, a.1 + 1);
@@ -254,7 +258,7 @@ impl Psc {
         next.1 < self.len(a.0) && last.is_some_and(|last| before(next, (b.0, last)))
     }
 
-    fn scb(&self, a: Place, b: Place, before: &impl Fn(Place, Place) -> bool) -> bool {
+    fn scb(&self, a: EventAt, b: EventAt, before: &impl Fn(EventAt, EventAt) -> bool) -> bool {
         let (first, second) = (self.touch(a), self.touch(b));
         if a.0 == b.0 && a.1 < b.1 || first.is_overwritten_by(second) {
             return true;
@@ -270,7 +274,7 @@ impl Psc {
     }
 
     /// The next event of the thread that does not access the same location.
-    fn next_elsewhere(&self, (thread, index): Place) -> Option<Place> {
+    fn next_elsewhere(&self, (thread, index): EventAt) -> Option<EventAt> {
         let own = self.touch((thread, index));
         (index + 1..self.len(thread))
             .map(|next| (thread, next))
@@ -278,7 +282,7 @@ impl Psc {
     }
 
     /// The last earlier event of the thread that does not access the same location.
-    fn last_elsewhere(&self, (thread, index): Place) -> Option<Place> {
+    fn last_elsewhere(&self, (thread, index): EventAt) -> Option<EventAt> {
         let own = self.touch((thread, index));
         (0..index)
             .rev()

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 
 use super::clock::join;
-use super::coherence::{Coherence, Known, Write};
+use super::coherence::{Coherence, VersionedClock, Write};
 use super::happens_before::{EveryEvent, HappensBefore};
 use super::psc::{Psc, Touch};
 use super::{Model, Strength};
@@ -76,8 +76,8 @@ impl Views {
     }
 
     #[inline]
-    fn known(&self, thread: ThreadId) -> Known<'_> {
-        Known {
+    fn known(&self, thread: ThreadId) -> VersionedClock<'_> {
+        VersionedClock {
             clock: self.hb.hb(thread),
             version: self.hb.version(thread),
         }

@@ -23,16 +23,16 @@ use raddle_check::runtime::{Made, current};
 ///
 /// There is no `from_mut`, because this cell is larger than its value, and `get_mut` is not `const`.
 pub struct UnsafeCell<T: ?Sized> {
-    identity: Known,
+    identity: CellIdentity,
     made: Made,
     value: std::cell::UnsafeCell<T>,
 }
 
 /// The identity of a cell, which tells when it is dropped. (A destructor of the cell itself would
 /// change what the compiler lets the value borrow.)
-struct Known(Identity);
+struct CellIdentity(Identity);
 
-impl Drop for Known {
+impl Drop for CellIdentity {
     fn drop(&mut self) {
         if let Some(context) = current() {
             context.drop_cell(&self.0);
@@ -45,7 +45,7 @@ impl<T> UnsafeCell<T> {
     #[track_caller]
     pub const fn new(value: T) -> Self {
         UnsafeCell {
-            identity: Known(Identity::new()),
+            identity: CellIdentity(Identity::new()),
             made: Made {
                 kind: "UnsafeCell",
                 place: Location::caller(),

@@ -14,7 +14,7 @@ use crate::own_sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// When a sender waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum PortKind {
     /// Never.
     Asynchronous,
     /// Until its message has been received.
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Bounded(usize),
 }
 
-impl Kind {
+impl PortKind {
     /// A bound that makes sense.
     #[track_caller]
     pub(crate) fn bounded(bound: usize) -> Self {
@@ -32,7 +32,7 @@ impl Kind {
             "raddle: a port with room for no message: use `Port::synchronous`, whose senders wait \
              until their message is received"
         );
-        Kind::Bounded(bound)
+        PortKind::Bounded(bound)
     }
 }
 
@@ -49,13 +49,13 @@ pub struct Sender<T> {
 }
 
 struct Shared<T> {
-    kind: Kind,
-    state: Mutex<State<T>>,
+    kind: PortKind,
+    state: Mutex<PortState<T>>,
     /// A message was taken.
     taken: Condvar,
 }
 
-struct State<T> {
+struct PortState<T> {
     /// Each with the time it came.
     messages: VecDeque<(u64, T)>,
     sent: u64,
@@ -70,12 +70,12 @@ static TIME: AtomicU64 = AtomicU64::new(0);
 impl<T> Port<T> {
     /// A port whose senders never wait.
     pub fn asynchronous() -> Self {
-        Port::new(Kind::Asynchronous)
+        Port::new(PortKind::Asynchronous)
     }
 
     /// A port whose senders wait until their message has been received.
     pub fn synchronous() -> Self {
-        Port::new(Kind::Synchronous)
+        Port::new(PortKind::Synchronous)
     }
 
     /// A port whose senders wait while `bound` messages are waiting.
@@ -85,11 +85,11 @@ impl<T> Port<T> {
     /// If `bound` is 0: that is [`Port::synchronous`].
     #[track_caller]
     pub fn bounded(bound: usize) -> Self {
-        Port::new(Kind::bounded(bound))
+        Port::new(PortKind::bounded(bound))
     }
 
-    fn new(kind: Kind) -> Self {
-        let state = State {
+    fn new(kind: PortKind) -> Self {
+        let state = PortState {
             messages: VecDeque::new(),
             sent: 0,
             received: 0,
@@ -125,7 +125,7 @@ impl<T> Port<T> {
         let (_, message) = state.messages.pop_front().expect("a message has come");
         state.received += 1;
         drop(state);
-        if self.shared.kind != Kind::Asynchronous {
+        if self.shared.kind != PortKind::Asynchronous {
             self.shared.taken.notify_all();
         }
         message
@@ -151,7 +151,7 @@ impl<T> Sender<T> {
     pub fn send(&self, message: T) {
         let shared = &*self.shared;
         let mut state = shared.state();
-        if let Kind::Bounded(bound) = shared.kind {
+        if let PortKind::Bounded(bound) = shared.kind {
             state = shared.wait_while(state, |state| state.messages.len() >= bound);
         }
         let number = state.sent;
@@ -161,23 +161,23 @@ impl<T> Sender<T> {
         if let Some(bell) = state.listener.take() {
             bell.ring();
         }
-        if shared.kind == Kind::Synchronous {
+        if shared.kind == PortKind::Synchronous {
             drop(shared.wait_while(state, |state| state.received <= number));
         }
     }
 }
 
 impl<T> Shared<T> {
-    fn state(&self) -> MutexGuard<'_, State<T>> {
+    fn state(&self) -> MutexGuard<'_, PortState<T>> {
         // Nothing panics while the lock is held.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wait_while<'a>(
         &self,
-        state: MutexGuard<'a, State<T>>,
-        condition: impl Fn(&State<T>) -> bool,
-    ) -> MutexGuard<'a, State<T>> {
+        state: MutexGuard<'a, PortState<T>>,
+        condition: impl Fn(&PortState<T>) -> bool,
+    ) -> MutexGuard<'a, PortState<T>> {
         let state = self.taken.wait_while(state, |state| condition(state));
         state.unwrap_or_else(PoisonError::into_inner)
     }

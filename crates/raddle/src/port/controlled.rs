@@ -15,7 +15,7 @@ use raddle_engine::{ObjectId, Operation, Ports, Received, World};
 use crate::labelled::{Labelled, Thing};
 use crate::mailbox::{Mailbox, check_outside};
 use crate::plain;
-use crate::plain::port::Kind;
+use crate::plain::port::PortKind;
 use raddle_check::protocol::{self, channel::Polled};
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made, current};
@@ -26,7 +26,7 @@ use raddle_check::runtime::{Context, Made, current};
 /// that the engine explores. One made outside is a real one, and cannot be used inside a check.
 pub struct Port<T> {
     made: Made,
-    end: End<plain::port::Port<T>, T>,
+    end: PortEnd<plain::port::Port<T>, T>,
     /// Not to be shared between threads.
     one_receiver: PhantomData<Cell<()>>,
 }
@@ -34,18 +34,18 @@ pub struct Port<T> {
 /// An end of a port to send to. Clones send to the same port.
 pub struct Sender<T> {
     made: Made,
-    end: End<plain::port::Sender<T>, T>,
+    end: PortEnd<plain::port::Sender<T>, T>,
 }
 
 /// A port, by where it was made.
-enum End<P, T> {
+enum PortEnd<P, T> {
     Outside(P),
     Inside(Arc<Shared<T>>),
 }
 
 struct Shared<T> {
     mailbox: Mailbox<T>,
-    kind: Kind,
+    kind: PortKind,
     /// The identity of the semaphore of a bounded port.
     places: Identity,
 }
@@ -54,13 +54,13 @@ impl<T> Port<T> {
     /// A port whose senders never wait.
     #[track_caller]
     pub fn asynchronous() -> Self {
-        Port::new(Kind::Asynchronous, plain::port::Port::asynchronous)
+        Port::new(PortKind::Asynchronous, plain::port::Port::asynchronous)
     }
 
     /// A port whose senders wait until their message has been received.
     #[track_caller]
     pub fn synchronous() -> Self {
-        Port::new(Kind::Synchronous, plain::port::Port::synchronous)
+        Port::new(PortKind::Synchronous, plain::port::Port::synchronous)
     }
 
     /// A port whose senders wait while `bound` messages are waiting.
@@ -70,18 +70,20 @@ impl<T> Port<T> {
     /// If `bound` is 0: that is [`Port::synchronous`].
     #[track_caller]
     pub fn bounded(bound: usize) -> Self {
-        Port::new(Kind::bounded(bound), || plain::port::Port::bounded(bound))
+        Port::new(PortKind::bounded(bound), || {
+            plain::port::Port::bounded(bound)
+        })
     }
 
     #[track_caller]
-    fn new(kind: Kind, outside: impl FnOnce() -> plain::port::Port<T>) -> Self {
+    fn new(kind: PortKind, outside: impl FnOnce() -> plain::port::Port<T>) -> Self {
         let made = Made {
             kind: "Port",
             place: Location::caller(),
         };
         let end = match current() {
-            None => End::Outside(outside()),
-            Some(context) => End::Inside(Arc::new(Shared {
+            None => PortEnd::Outside(outside()),
+            Some(context) => PortEnd::Inside(Arc::new(Shared {
                 mailbox: Mailbox::new(context, made, port::Port::unordered()),
                 kind,
                 places: Identity::new(),
@@ -97,8 +99,8 @@ impl<T> Port<T> {
     /// An end to send to.
     pub fn sender(&self) -> Sender<T> {
         let end = match &self.end {
-            End::Outside(port) => End::Outside(port.sender()),
-            End::Inside(shared) => End::Inside(Arc::clone(shared)),
+            PortEnd::Outside(port) => PortEnd::Outside(port.sender()),
+            PortEnd::Inside(shared) => PortEnd::Inside(Arc::clone(shared)),
         };
         let made = self.made;
         Sender { made, end }
@@ -108,11 +110,11 @@ impl<T> Port<T> {
     #[track_caller]
     pub fn receive(&self) -> T {
         match &self.end {
-            End::Outside(port) => {
+            PortEnd::Outside(port) => {
                 check_outside(self.made);
                 port.receive()
             }
-            End::Inside(shared) => {
+            PortEnd::Inside(shared) => {
                 let (context, place) = (shared.mailbox.context(), Location::caller());
                 match shared.mailbox.receive(context, place) {
                     Polled::Message(number) => shared.take(number, place),
@@ -131,8 +133,8 @@ impl<T> Port<T> {
     #[track_caller]
     pub fn __take(&self, message: u32) -> T {
         match &self.end {
-            End::Outside(port) => port.take(),
-            End::Inside(shared) => shared.take(message, Location::caller()),
+            PortEnd::Outside(port) => port.take(),
+            PortEnd::Inside(shared) => shared.take(message, Location::caller()),
         }
     }
 }
@@ -142,16 +144,16 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn send(&self, message: T) {
         let shared = match &self.end {
-            End::Outside(sender) => {
+            PortEnd::Outside(sender) => {
                 check_outside(self.made);
                 return sender.send(message);
             }
-            End::Inside(shared) => shared,
+            PortEnd::Inside(shared) => shared,
         };
         let (context, place) = (shared.mailbox.context(), Location::caller());
         shared.call_places(context, semaphore::Call::Acquire, place);
         shared.mailbox.send(context, place, message);
-        if shared.kind == Kind::Synchronous {
+        if shared.kind == PortKind::Synchronous {
             context.perform(place, |world| Operation::Delivered {
                 port: shared.mailbox.object(context, world),
             });
@@ -174,7 +176,7 @@ impl<T> Shared<T> {
         call: semaphore::Call,
         place: &'static Location<'static>,
     ) {
-        let Kind::Bounded(bound) = self.kind else {
+        let PortKind::Bounded(bound) = self.kind else {
             return;
         };
         let made = Made {
@@ -208,29 +210,29 @@ pub(super) trait Alternative {
 impl<T> Alternative for Port<T> {
     fn address(&self) -> *const () {
         match &self.end {
-            End::Outside(port) => plain::port::Alternative::address(port),
-            End::Inside(shared) => Arc::as_ptr(shared).cast(),
+            PortEnd::Outside(port) => plain::port::Alternative::address(port),
+            PortEnd::Inside(shared) => Arc::as_ptr(shared).cast(),
         }
     }
 
     fn outside(&self) -> Option<&dyn plain::port::Alternative> {
         match &self.end {
-            End::Outside(port) => Some(port),
-            End::Inside(_) => None,
+            PortEnd::Outside(port) => Some(port),
+            PortEnd::Inside(_) => None,
         }
     }
 
     fn object(&self, context: &Context, world: &mut World) -> ObjectId {
         match &self.end {
-            End::Outside(_) => unreachable!("it has been checked"),
-            End::Inside(shared) => shared.mailbox.object(context, world),
+            PortEnd::Outside(_) => unreachable!("it has been checked"),
+            PortEnd::Inside(shared) => shared.mailbox.object(context, world),
         }
     }
 
     fn check(&self) {
         match &self.end {
-            End::Outside(_) => check_outside(self.made),
-            End::Inside(shared) => {
+            PortEnd::Outside(_) => check_outside(self.made),
+            PortEnd::Inside(shared) => {
                 shared.mailbox.context();
             }
         }
@@ -265,8 +267,8 @@ pub(super) fn first_of(ports: &[&dyn Alternative]) -> (usize, u32) {
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
         let end = match &self.end {
-            End::Outside(sender) => End::Outside(sender.clone()),
-            End::Inside(shared) => End::Inside(Arc::clone(shared)),
+            PortEnd::Outside(sender) => PortEnd::Outside(sender.clone()),
+            PortEnd::Inside(shared) => PortEnd::Inside(Arc::clone(shared)),
         };
         let made = self.made;
         Sender { made, end }
@@ -276,8 +278,8 @@ impl<T> Clone for Sender<T> {
 impl<T> Labelled for Port<T> {
     fn thing(&self) -> Thing<'_> {
         match &self.end {
-            End::Outside(_) => Thing::elsewhere(),
-            End::Inside(shared) => shared.mailbox.thing(),
+            PortEnd::Outside(_) => Thing::elsewhere(),
+            PortEnd::Inside(shared) => shared.mailbox.thing(),
         }
     }
 }

@@ -139,7 +139,7 @@ mod tests {
     const ACCESSES: usize = 60;
 
     #[derive(Clone, Copy, PartialEq, Debug)]
-    enum Kind {
+    enum DetachedKind {
         Load,
         Store,
         Update,
@@ -149,20 +149,25 @@ mod tests {
     #[derive(Clone, Copy, Debug)]
     struct Access {
         thread: usize,
-        kind: Kind,
+        kind: DetachedKind,
         atomic: usize,
         ordering: Ordering,
     }
 
     impl Access {
         fn random(rng: &mut fastrand::Rng) -> Self {
-            let kinds = [Kind::Load, Kind::Store, Kind::Update, Kind::Fence];
+            let kinds = [
+                DetachedKind::Load,
+                DetachedKind::Store,
+                DetachedKind::Update,
+                DetachedKind::Fence,
+            ];
             let kind = rng.choice(kinds).unwrap();
             let orderings: &[Ordering] = match kind {
-                Kind::Load => &[Relaxed, Acquire, SeqCst],
-                Kind::Store => &[Relaxed, Relaxed, Release, SeqCst],
-                Kind::Update => &[Relaxed, Acquire, Release, AcqRel, SeqCst],
-                Kind::Fence => &[Acquire, Release, AcqRel, SeqCst],
+                DetachedKind::Load => &[Relaxed, Acquire, SeqCst],
+                DetachedKind::Store => &[Relaxed, Relaxed, Release, SeqCst],
+                DetachedKind::Update => &[Relaxed, Acquire, Release, AcqRel, SeqCst],
+                DetachedKind::Fence => &[Acquire, Release, AcqRel, SeqCst],
             };
             Access {
                 thread: rng.usize(..THREADS),
@@ -173,11 +178,11 @@ mod tests {
         }
 
         fn reads(&self) -> bool {
-            matches!(self.kind, Kind::Load | Kind::Update)
+            matches!(self.kind, DetachedKind::Load | DetachedKind::Update)
         }
 
         fn writes(&self) -> bool {
-            matches!(self.kind, Kind::Store | Kind::Update)
+            matches!(self.kind, DetachedKind::Store | DetachedKind::Update)
         }
 
         fn is_release(&self) -> bool {
@@ -195,12 +200,12 @@ mod tests {
             (0..before).rfind(|&it| accesses[it].writes() && accesses[it].atomic == atomic)
         };
         let own = |at: usize| (0..at).filter(move |&it| accesses[it].thread == accesses[at].thread);
-        let is_fence = |it: usize| accesses[it].kind == Kind::Fence;
+        let is_fence = |it: usize| accesses[it].kind == DetachedKind::Fence;
         let mut before: Vec<u64> = Vec::new();
         for (at, access) in accesses.iter().enumerate() {
             let mut direct: Vec<usize> = own(at).collect();
             let reads: Vec<usize> = match access.kind {
-                Kind::Fence => own(at).filter(|&it| accesses[it].reads()).collect(),
+                DetachedKind::Fence => own(at).filter(|&it| accesses[it].reads()).collect(),
                 _ if access.reads() => vec![at],
                 _ => Vec::new(),
             };
@@ -249,10 +254,10 @@ mod tests {
                 clocks[thread][thread] += 1;
                 let clock = &mut all.at(thread, Own(&mut clocks[thread]));
                 match access.kind {
-                    Kind::Load => load(clock, atomic, strength),
-                    Kind::Store => store(clock, atomic, strength, None),
-                    Kind::Update => update(clock, atomic, atomic, strength),
-                    Kind::Fence => fence(clock, strength),
+                    DetachedKind::Load => load(clock, atomic, strength),
+                    DetachedKind::Store => store(clock, atomic, strength, None),
+                    DetachedKind::Update => update(clock, atomic, atomic, strength),
+                    DetachedKind::Fence => fence(clock, strength),
                 }
                 let mut expected = [0; THREADS];
                 for (it, other) in accesses[..=at].iter().enumerate() {

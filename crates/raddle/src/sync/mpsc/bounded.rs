@@ -16,7 +16,7 @@ use raddle_check::protocol::{self, channel};
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made, current};
 
-type Place = &'static Location<'static>;
+type Caller = &'static Location<'static>;
 
 pub(super) fn channel<T>(context: &Context, made: Made, bound: usize) -> (Sender<T>, Receiver<T>) {
     let channel = Arc::new(Channel {
@@ -57,7 +57,7 @@ impl<T> Channel<T> {
         Object::Channel(object::channel::Channel::new(self.bound))
     }
 
-    fn call(&self, call: Call, place: Place) -> Reply {
+    fn call(&self, call: Call, place: Caller) -> Reply {
         let context = self.context().unwrap_or_else(|| used_outside(self.made));
         protocol::call(context, place, call, |world| {
             context.object(world, &self.identity, self.made, || self.state())
@@ -67,11 +67,11 @@ impl<T> Channel<T> {
 
 pub(super) struct Sender<T> {
     channel: Arc<Channel<T>>,
-    place: Place,
+    place: Caller,
 }
 
 impl<T> Sender<T> {
-    pub(super) fn send(&self, message: T, place: Place) -> Result<(), SendError<T>> {
+    pub(super) fn send(&self, message: T, place: Caller) -> Result<(), SendError<T>> {
         let messages = &self.channel.messages;
         let sent = self.channel.call(Call::Send, place).to_exchange();
         let (Exchange::Message(number) | Exchange::Offered(number)) = sent else {
@@ -87,7 +87,7 @@ impl<T> Sender<T> {
         }
     }
 
-    pub(super) fn try_send(&self, message: T, place: Place) -> Result<(), TrySendError<T>> {
+    pub(super) fn try_send(&self, message: T, place: Caller) -> Result<(), TrySendError<T>> {
         match self.channel.call(Call::TrySend, place).to_exchange() {
             Exchange::Message(number) => {
                 self.channel.messages.put(number, message);
@@ -98,7 +98,7 @@ impl<T> Sender<T> {
         }
     }
 
-    pub(super) fn clone(&self, place: Place) -> Self {
+    pub(super) fn clone(&self, place: Caller) -> Self {
         self.channel.call(Call::Clone, place);
         Sender {
             channel: Arc::clone(&self.channel),
@@ -122,15 +122,15 @@ pub(super) struct Receiver<T> {
 }
 
 impl<T> Receiver<T> {
-    pub(super) fn receive(&self, place: Place) -> Result<T, RecvError> {
+    pub(super) fn receive(&self, place: Caller) -> Result<T, RecvError> {
         self.wait(place, false).map_err(|_| RecvError)
     }
 
-    pub(super) fn try_receive(&self, place: Place) -> Result<T, TryRecvError> {
+    pub(super) fn try_receive(&self, place: Caller) -> Result<T, TryRecvError> {
         self.receive_by(|channel| channel.call(Call::TryReceive, place).to_exchange())
     }
 
-    pub(super) fn receive_timeout(&self, place: Place) -> Result<T, RecvTimeoutError> {
+    pub(super) fn receive_timeout(&self, place: Caller) -> Result<T, RecvTimeoutError> {
         let timeout = self.channel.context().is_some_and(Context::may_time_out);
         self.wait(place, timeout).map_err(without_wait)
     }
@@ -143,7 +143,7 @@ impl<T> Receiver<T> {
     }
 
     /// Receives a message, waiting for one; the time of the wait may run out.
-    fn wait(&self, place: Place, timeout: bool) -> Result<T, TryRecvError> {
+    fn wait(&self, place: Caller, timeout: bool) -> Result<T, TryRecvError> {
         self.receive_by(|channel| {
             let first = channel
                 .call(channel::receive_bounded(channel.bound, timeout), place)

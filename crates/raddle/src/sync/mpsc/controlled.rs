@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::mpsc as std_mpsc;
 
-use super::receiver::End as ReceiverEnd;
+use super::receiver::ReceiverEnd;
 use super::{SendError, TrySendError, bounded, unbounded};
 use crate::mailbox::check_outside;
 use raddle_check::runtime::{Made, current};
@@ -27,11 +27,11 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let (end, receiver) = match current() {
         None => {
             let (sender, receiver) = std_mpsc::channel();
-            (End::Outside(sender), ReceiverEnd::Outside(receiver))
+            (SenderEnd::Outside(sender), ReceiverEnd::Outside(receiver))
         }
         Some(context) => {
             let (sender, receiver) = unbounded::channel(context, made);
-            (End::Inside(sender), ReceiverEnd::Unbounded(receiver))
+            (SenderEnd::Inside(sender), ReceiverEnd::Unbounded(receiver))
         }
     };
     (Sender { made, end }, Receiver::new(made, receiver))
@@ -46,18 +46,18 @@ pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
     let (end, receiver) = match current() {
         None => {
             let (sender, receiver) = std_mpsc::sync_channel(bound);
-            (End::Outside(sender), ReceiverEnd::Outside(receiver))
+            (SenderEnd::Outside(sender), ReceiverEnd::Outside(receiver))
         }
         Some(context) => {
             let (sender, receiver) = bounded::channel(context, made, bound);
-            (End::Inside(sender), ReceiverEnd::Bounded(receiver))
+            (SenderEnd::Inside(sender), ReceiverEnd::Bounded(receiver))
         }
     };
     (SyncSender { made, end }, Receiver::new(made, receiver))
 }
 
 /// An end, by where it was made.
-enum End<O, I> {
+enum SenderEnd<O, I> {
     Outside(O),
     Inside(I),
 }
@@ -65,7 +65,7 @@ enum End<O, I> {
 /// The end to send to, as [`std::sync::mpsc::Sender`].
 pub struct Sender<T> {
     made: Made,
-    end: End<std_mpsc::Sender<T>, unbounded::Sender<T>>,
+    end: SenderEnd<std_mpsc::Sender<T>, unbounded::Sender<T>>,
 }
 
 impl<T> Sender<T> {
@@ -73,11 +73,11 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
         match &self.end {
-            End::Outside(sender) => {
+            SenderEnd::Outside(sender) => {
                 check_outside(self.made);
                 sender.send(t)
             }
-            End::Inside(sender) => sender.send(t, Location::caller()),
+            SenderEnd::Inside(sender) => sender.send(t, Location::caller()),
         }
     }
 }
@@ -85,7 +85,7 @@ impl<T> Sender<T> {
 /// The end of a bounded channel to send to, as [`std::sync::mpsc::SyncSender`].
 pub struct SyncSender<T> {
     made: Made,
-    end: End<std_mpsc::SyncSender<T>, bounded::Sender<T>>,
+    end: SenderEnd<std_mpsc::SyncSender<T>, bounded::Sender<T>>,
 }
 
 impl<T> SyncSender<T> {
@@ -94,11 +94,11 @@ impl<T> SyncSender<T> {
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
         match &self.end {
-            End::Outside(sender) => {
+            SenderEnd::Outside(sender) => {
                 check_outside(self.made);
                 sender.send(t)
             }
-            End::Inside(sender) => sender.send(t, Location::caller()),
+            SenderEnd::Inside(sender) => sender.send(t, Location::caller()),
         }
     }
 
@@ -107,11 +107,11 @@ impl<T> SyncSender<T> {
     #[track_caller]
     pub fn try_send(&self, t: T) -> Result<(), TrySendError<T>> {
         match &self.end {
-            End::Outside(sender) => {
+            SenderEnd::Outside(sender) => {
                 check_outside(self.made);
                 sender.try_send(t)
             }
-            End::Inside(sender) => sender.try_send(t, Location::caller()),
+            SenderEnd::Inside(sender) => sender.try_send(t, Location::caller()),
         }
     }
 }
@@ -126,8 +126,8 @@ impl<T> Clone for Sender<T> {
     #[track_caller]
     fn clone(&self) -> Self {
         let end = match &self.end {
-            End::Outside(sender) => End::Outside(sender.clone()),
-            End::Inside(sender) => End::Inside(sender.clone(Location::caller())),
+            SenderEnd::Outside(sender) => SenderEnd::Outside(sender.clone()),
+            SenderEnd::Inside(sender) => SenderEnd::Inside(sender.clone(Location::caller())),
         };
         let made = self.made;
         Sender { made, end }
@@ -138,8 +138,8 @@ impl<T> Clone for SyncSender<T> {
     #[track_caller]
     fn clone(&self) -> Self {
         let end = match &self.end {
-            End::Outside(sender) => End::Outside(sender.clone()),
-            End::Inside(sender) => End::Inside(sender.clone(Location::caller())),
+            SenderEnd::Outside(sender) => SenderEnd::Outside(sender.clone()),
+            SenderEnd::Inside(sender) => SenderEnd::Inside(sender.clone(Location::caller())),
         };
         let made = self.made;
         SyncSender { made, end }

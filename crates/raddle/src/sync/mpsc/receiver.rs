@@ -15,18 +15,18 @@ use raddle_check::runtime::{Made, current};
 /// The end to receive from, as [`std::sync::mpsc::Receiver`].
 pub struct Receiver<T> {
     made: Made,
-    end: End<T>,
+    end: ReceiverEnd<T>,
 }
 
 /// The end, by where it was made.
-pub(super) enum End<T> {
+pub(super) enum ReceiverEnd<T> {
     Outside(std_mpsc::Receiver<T>),
     Unbounded(unbounded::Receiver<T>),
     Bounded(bounded::Receiver<T>),
 }
 
 impl<T> Receiver<T> {
-    pub(super) fn new(made: Made, end: End<T>) -> Self {
+    pub(super) fn new(made: Made, end: ReceiverEnd<T>) -> Self {
         Receiver { made, end }
     }
 
@@ -35,12 +35,12 @@ impl<T> Receiver<T> {
     pub fn recv(&self) -> Result<T, RecvError> {
         let place = Location::caller();
         match &self.end {
-            End::Outside(receiver) => {
+            ReceiverEnd::Outside(receiver) => {
                 check_outside(self.made);
                 receiver.recv()
             }
-            End::Unbounded(receiver) => receiver.receive(place),
-            End::Bounded(receiver) => receiver.receive(place),
+            ReceiverEnd::Unbounded(receiver) => receiver.receive(place),
+            ReceiverEnd::Bounded(receiver) => receiver.receive(place),
         }
     }
 
@@ -50,12 +50,12 @@ impl<T> Receiver<T> {
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let place = Location::caller();
         match &self.end {
-            End::Outside(receiver) => {
+            ReceiverEnd::Outside(receiver) => {
                 check_outside(self.made);
                 receiver.try_recv()
             }
-            End::Unbounded(receiver) => receiver.try_receive(place),
-            End::Bounded(receiver) => receiver.try_receive(place),
+            ReceiverEnd::Unbounded(receiver) => receiver.try_receive(place),
+            ReceiverEnd::Bounded(receiver) => receiver.try_receive(place),
         }
     }
 
@@ -65,12 +65,12 @@ impl<T> Receiver<T> {
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         let place = Location::caller();
         let received = match &self.end {
-            End::Outside(receiver) => {
+            ReceiverEnd::Outside(receiver) => {
                 check_outside(self.made);
                 return receiver.recv_timeout(timeout);
             }
-            End::Unbounded(receiver) => receiver.receive_timeout(place),
-            End::Bounded(receiver) => receiver.receive_timeout(place),
+            ReceiverEnd::Unbounded(receiver) => receiver.receive_timeout(place),
+            ReceiverEnd::Bounded(receiver) => receiver.receive_timeout(place),
         };
         if let (Err(RecvTimeoutError::Timeout), Some(context)) = (&received, current()) {
             context.pass_time(timeout);
@@ -184,9 +184,9 @@ impl<T> RefUnwindSafe for Receiver<T> {}
 impl<T> Labelled for Receiver<T> {
     fn thing(&self) -> Thing<'_> {
         match &self.end {
-            End::Outside(_) => Thing::elsewhere(),
-            End::Unbounded(receiver) => receiver.thing(),
-            End::Bounded(receiver) => receiver.thing(),
+            ReceiverEnd::Outside(_) => Thing::elsewhere(),
+            ReceiverEnd::Unbounded(receiver) => receiver.thing(),
+            ReceiverEnd::Bounded(receiver) => receiver.thing(),
         }
     }
 }

@@ -19,7 +19,7 @@ use raddle_check::protocol::channel::{self, Polled};
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::{Context, Made};
 
-type Place = &'static Location<'static>;
+type Caller = &'static Location<'static>;
 
 pub(super) fn channel<T>(context: &Context, made: Made) -> (Sender<T>, Receiver<T>) {
     let handle = Arc::new(Handle::new(context, made.place));
@@ -53,7 +53,7 @@ struct Presence {
 }
 
 impl Presence {
-    fn new(kind: &'static str, place: Place) -> Self {
+    fn new(kind: &'static str, place: Caller) -> Self {
         Presence {
             identity: Identity::new(),
             made: Made { kind, place },
@@ -64,7 +64,7 @@ impl Presence {
         context.location(world, &self.identity, self.made, || 0)
     }
 
-    fn is_gone(&self, context: &Context, place: Place) -> bool {
+    fn is_gone(&self, context: &Context, place: Caller) -> bool {
         channel::load(context, place, |world| self.location(context, world)) != 0
     }
 }
@@ -77,7 +77,7 @@ struct Handle {
 }
 
 impl Handle {
-    fn new(context: &Context, place: Place) -> Self {
+    fn new(context: &Context, place: Caller) -> Self {
         Handle {
             presence: Presence::new("Sender", place),
             cloned_by: context.thread_path(),
@@ -103,7 +103,7 @@ impl<T> Channel<T> {
     /// True when no sender is left. Loads the location of each in turn, that of a clone after that of
     /// its origin: a sender that is gone has no further clones. So the same locations are loaded
     /// whatever the schedule.
-    fn has_no_sender(&self, context: &Context, place: Place) -> bool {
+    fn has_no_sender(&self, context: &Context, place: Caller) -> bool {
         let mut left = vec![Arc::clone(&self.first)];
         while let Some(handle) = left.pop() {
             if !handle.presence.is_gone(context, place) {
@@ -121,7 +121,7 @@ pub(super) struct Sender<T> {
 }
 
 impl<T> Sender<T> {
-    pub(super) fn send(&self, message: T, place: Place) -> Result<(), SendError<T>> {
+    pub(super) fn send(&self, message: T, place: Caller) -> Result<(), SendError<T>> {
         let Channel {
             mailbox, receiver, ..
         } = &*self.channel;
@@ -138,7 +138,7 @@ impl<T> Sender<T> {
         }
     }
 
-    pub(super) fn clone(&self, place: Place) -> Self {
+    pub(super) fn clone(&self, place: Caller) -> Self {
         let mailbox = &self.channel.mailbox;
         let context = mailbox.context();
         context.with_world(|world| {
@@ -174,13 +174,13 @@ pub(super) struct Receiver<T> {
 }
 
 impl<T> Receiver<T> {
-    pub(super) fn receive(&self, place: Place) -> Result<T, RecvError> {
+    pub(super) fn receive(&self, place: Caller) -> Result<T, RecvError> {
         let mailbox = &self.channel.mailbox;
         self.receive_by(|context| mailbox.receive(context, place))
             .map_err(|_| RecvError)
     }
 
-    pub(super) fn try_receive(&self, place: Place) -> Result<T, TryRecvError> {
+    pub(super) fn try_receive(&self, place: Caller) -> Result<T, TryRecvError> {
         let channel = &*self.channel;
         self.receive_by(|context| {
             let port = |world: &mut World| channel.mailbox.object(context, world);
@@ -190,7 +190,7 @@ impl<T> Receiver<T> {
         })
     }
 
-    pub(super) fn receive_timeout(&self, place: Place) -> Result<T, RecvTimeoutError> {
+    pub(super) fn receive_timeout(&self, place: Caller) -> Result<T, RecvTimeoutError> {
         let channel = &*self.channel;
         let received = self.receive_by(|context| {
             let port = |world: &mut World| channel.mailbox.object(context, world);

@@ -7,6 +7,7 @@ mod alternatives_random;
 mod axioms;
 mod brute_force;
 mod engine_messages;
+mod pointers;
 mod preemptions;
 mod race_axioms;
 mod random_messages;

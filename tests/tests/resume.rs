@@ -86,9 +86,13 @@ fn length(log: &Path) -> u64 {
     std::fs::metadata(log).map_or(0, |data| data.len() / 8)
 }
 
-/// Waits until the child has run so many more classes; `false` if it ended before that.
+/// Waits until the child has run this number of classes more; `false` if it ended before that.
 fn runs(child: &mut Child, log: &Path, classes: u64) -> bool {
-    let until = length(log) + classes;
+    reaches(child, log, length(log) + classes)
+}
+
+/// Waits until this number of classes was run; `false` if the child ended before that.
+fn reaches(child: &mut Child, log: &Path, until: u64) -> bool {
     let start = Instant::now();
     while length(log) < until {
         if child.try_wait().unwrap().is_some() {
@@ -148,7 +152,7 @@ fn ctrl_c_saves_the_search_and_ends_the_process() {
     let frontier = Scratch(log.0.with_extension("frontier"));
     let go = Scratch(go(&log.0));
     let mut child = start_with(&log.0, 2, &[(PAUSES, "1")]);
-    assert!(runs(&mut child, &log.0, 2 * INTERVAL));
+    assert!(reaches(&mut child, &log.0, 2 * INTERVAL));
     let mut kill = Command::new("kill");
     kill.args(["-INT", &child.id().to_string()]);
     assert!(kill.status().unwrap().success());

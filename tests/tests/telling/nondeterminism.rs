@@ -22,12 +22,12 @@ fn changes_its_mind(runs: &StdAtomicU32) {
     thread.join().unwrap();
 }
 
-/// The same, with another value in every run.
-fn counts_its_runs(runs: &StdAtomicU32) {
-    let value = Arc::new(AtomicU32::new(0));
+/// A compare-exchange that fails from the second run on.
+fn fails_later(runs: &StdAtomicU32) {
+    let value = Arc::new(AtomicU32::new(runs.fetch_add(1, Relaxed)));
     let other = Arc::clone(&value);
     let thread = thread::spawn(move || other.load(SeqCst));
-    value.store(runs.fetch_add(1, Relaxed), SeqCst);
+    let _ = value.compare_exchange(0, 5, SeqCst, SeqCst);
     thread.join().unwrap();
 }
 
@@ -58,9 +58,9 @@ fn drops_a_sender(runs: &StdAtomicU32) {
 }
 
 const HELP: &str = "the program must depend on nothing but its schedule: look for time, randomness, \
-                    the order of a hash map, locks that raddle does not see, and state kept from \
-                    one execution to the next, such as the contents of a lock made outside the \
-                    check";
+                    the order of a hash map, hashing or comparing of addresses, locks that raddle \
+                    does not see, and state kept from one execution to the next, such as the \
+                    contents of a lock made outside the check";
 
 #[track_caller]
 fn says(program: fn(&StdAtomicU32), facts: &[&str], cause: &str) {
@@ -87,14 +87,16 @@ fn both_operations_and_both_lines_are_shown() {
         "",
     );
     says(
-        counts_its_runs,
+        fails_later,
         &[
             "after 4 events, main does something else than in an earlier run",
-            "then: store at tests/tests/telling/nondeterminism.rs:30",
-            "now: store value at tests/tests/telling/nondeterminism.rs:30, with another target or \
-             value",
+            "then: compare-exchange at tests/tests/telling/nondeterminism.rs:30",
+            "now: compare-exchange value at tests/tests/telling/nondeterminism.rs:30, with another \
+             target or outcome",
         ],
-        "",
+        "an address may have been used again in one of the runs and not in the other: install \
+         `raddle::alloc::Quarantine`, with which addresses depend on the schedule alone. If that is not \
+         it, ",
     );
     says(
         ends_early,

@@ -3,6 +3,7 @@
 //! An [`Operation`] is what a thread wants to do next; once performed it is an
 //! [`Event`](super::event::Event).
 
+use std::mem::discriminant;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -336,7 +337,7 @@ pub enum UpdateKind {
 }
 
 impl UpdateKind {
-    fn label(&self) -> &'static str {
+    pub(crate) fn label(&self) -> &'static str {
         match self {
             UpdateKind::Swap(_) => "swap",
             UpdateKind::Add(_) => "fetch-add",
@@ -353,6 +354,16 @@ impl UpdateKind {
 }
 
 impl Update {
+    /// True when the other computes the same of its operands, which may differ.
+    #[inline]
+    pub(crate) fn is_like(&self, other: &Update) -> bool {
+        use UpdateKind::CompareExchange;
+        let is_weak = |update: &Update| matches!(update.kind, CompareExchange { weak: true, .. });
+        discriminant(&self.kind) == discriminant(&other.kind)
+            && self.bits == other.bits
+            && is_weak(self) == is_weak(other)
+    }
+
     /// True for a weak compare-exchange that reads the expected value.
     #[inline]
     pub fn may_fail_spuriously(&self, old: u64) -> bool {

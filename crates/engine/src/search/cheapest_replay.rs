@@ -49,7 +49,7 @@ impl Strategy for CheapestReplay {
             return Ok(Choice::run(state.enabled()[0]));
         };
         self.position += 1;
-        self.binding.replay(&self.graph, state, event)
+        self.binding.replay(&mut self.graph, state, event)
     }
 
     /// Same answer as the search gave.

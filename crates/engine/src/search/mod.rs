@@ -293,7 +293,7 @@ impl Exhaustive {
                 return Ok(Choice::run(self.binding.to_world(caller)));
             }
             if let Some(event) = frame.pass_a_barrier() {
-                return self.binding.replay(&frame.graph, state, event);
+                return self.binding.replay(&mut frame.graph, state, event);
             }
             let thread = self.first_to_go_on(state).expect(
                 "raddle: the search and the world disagree on what can go on; please report this",
@@ -536,13 +536,14 @@ impl Strategy for Exhaustive {
 
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         self.learn_written(state.execution());
-        let frame = self.frames.last().expect("a run has a frame");
+        let frame = self.frames.last_mut().expect("a run has a frame");
         if let Some(&event) = frame.steps.get(self.position) {
             self.position += 1;
+            let choice = self.binding.replay(&mut frame.graph, state, event);
             if frame.graph.node(event).is_unknown {
                 self.unknown = Some((event, state.execution().events.len()));
             }
-            return self.binding.replay(&frame.graph, state, event);
+            return choice;
         }
         self.start_extending(state)?;
         self.position += 1;

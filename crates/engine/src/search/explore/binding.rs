@@ -9,7 +9,7 @@ use crate::base::ids::{EventId, LocationId, ObjectId, PortListId, ThreadId};
 use crate::base::outcome::Outcome;
 use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Record};
-use crate::model::operation::{Operation, Ports};
+use crate::model::operation::{Operation, Ports, Update};
 use crate::search::graph::{Graph, NodeKind, ObjectLog};
 use crate::world::State;
 
@@ -220,15 +220,18 @@ impl Binding {
 
     /// Returns the choice that performs the graph's event, or a divergence if the program does
     /// something else.
+    ///
+    /// Values may differ from those of the run that inserted the event: addresses usually do. The graph
+    /// takes the values of this run.
     pub(crate) fn replay(
         &mut self,
-        graph: &Graph,
+        graph: &mut Graph,
         state: &State,
         event: EventId,
     ) -> Result<Choice, Box<Divergence>> {
-        let node = graph.node(event);
         let thread = self.to_world(event.thread);
         if state.is_enabled(thread) && self.fits(graph, state, event) {
+            let node = graph.node(event);
             let outcome = match node.kind {
                 NodeKind::Receive { .. } => self.message(graph, state, thread, node.source),
                 NodeKind::Pass { barrier } => self.group(graph, state, barrier, event),
@@ -325,14 +328,10 @@ impl Binding {
         Ok(())
     }
 
-    fn fits(&mut self, graph: &Graph, state: &State, event: EventId) -> bool {
-        let node = graph.node(event);
+    /// True when the pending operation is that of the graph's event; sets the values of the event.
+    fn fits(&mut self, graph: &mut Graph, state: &State, event: EventId) -> bool {
+        let node = *graph.node(event);
         let thread = self.to_world(event.thread);
-        let reads = |here: LocationId, location: LocationId, binding: &Self| {
-            let value = state.value_of(here, binding.back(graph, event, location));
-            let expected = graph.value(location, node.source);
-            expected.is_none_or(|expected| expected == value)
-        };
         match (node.kind, *state.pending(thread)) {
             (NodeKind::Begin, Operation::Begin) | (NodeKind::End { .. }, Operation::End) => true,
             (NodeKind::Local, Operation::Yield | Operation::Sleep { .. })
@@ -352,7 +351,7 @@ impl Binding {
                 location == graph.ended(self.to_graph(target))
             }
             (NodeKind::Read { location }, Operation::Load { location: here, .. }) => {
-                self.bind_location(location, here) && reads(here, location, self)
+                self.use_location(graph, state, location, here)
             }
             (
                 NodeKind::Write { location },
@@ -361,7 +360,10 @@ impl Binding {
                     value,
                     ..
                 },
-            ) => self.bind_location(location, here) && (value.is_none() || node.written() == value),
+            ) => {
+                graph.node_mut(event).set_written(value);
+                self.use_location(graph, state, location, here)
+            }
             (
                 NodeKind::ReadForUpdate { location, update },
                 Operation::Update {
@@ -369,7 +371,11 @@ impl Binding {
                     update: now,
                     ..
                 },
-            ) => self.bind_location(location, here) && update == now && reads(here, location, self),
+            ) => {
+                self.use_location(graph, state, location, here)
+                    && update.is_like(&now)
+                    && self.updates(graph, state, event, here, now)
+            }
             (
                 NodeKind::Silent { object, call },
                 Operation::Call {
@@ -402,7 +408,7 @@ impl Binding {
                     port: here,
                     location: now,
                 },
-            ) => self.bind_object(port, here) && self.bind_location(location, now),
+            ) => self.bind_object(port, here) && self.use_location(graph, state, location, now),
             (
                 NodeKind::Receive { ports, wait },
                 Operation::Receive {
@@ -439,6 +445,55 @@ impl Binding {
         }
     }
 
+    /// Binds a location and, if it is new in this run, sets its initial value.
+    fn use_location(
+        &mut self,
+        graph: &mut Graph,
+        state: &State,
+        location: LocationId,
+        here: LocationId,
+    ) -> bool {
+        if self.locations.world(location.index()).is_none() {
+            graph.location_mut(location).initial =
+                state.execution().locations[here.index()].initial;
+        }
+        self.bind_location(location, here)
+    }
+
+    /// Sets the values of an update; returns `false` if it writes and the graph's does not, or the
+    /// converse.
+    fn updates(
+        &self,
+        graph: &mut Graph,
+        state: &State,
+        read: EventId,
+        here: LocationId,
+        now: Update,
+    ) -> bool {
+        let NodeKind::ReadForUpdate { location, update } = &mut graph.node_mut(read).kind else {
+            return false;
+        };
+        *update = now;
+        let location = *location;
+        let fails = graph.node(read).outcome.fails_spuriously();
+        let old = state.value_of(here, self.back(graph, read, location));
+        if fails && !now.may_fail_spuriously(old) {
+            return false;
+        }
+        let written = now.apply(old, fails);
+        let nodes = &mut graph.threads[read.thread.index()].nodes;
+        let next = nodes.get_mut(read.index as usize + 1);
+        let next = next.filter(|next| matches!(next.kind, NodeKind::WriteOfUpdate { .. }));
+        match (next, written) {
+            (Some(write), Some(_)) => {
+                write.set_written(written);
+                true
+            }
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
     fn divergence(&self, graph: &Graph, state: &State, event: EventId) -> Box<Divergence> {
         let thread = self.to_world(event.thread);
         let expected = match graph.node(event).kind {
@@ -450,7 +505,8 @@ impl Binding {
             NodeKind::Fence => "fence",
             NodeKind::Choose { .. } => "choose",
             NodeKind::Read { .. } => "load",
-            NodeKind::ReadForUpdate { .. } | NodeKind::WriteOfUpdate { .. } => "atomic update",
+            NodeKind::ReadForUpdate { update, .. } => update.kind.label(),
+            NodeKind::WriteOfUpdate { .. } => "atomic update",
             NodeKind::Write { .. } => "store",
             NodeKind::Send { .. } => "send",
             NodeKind::Receive { wait: true, .. } => "receive",

@@ -5,10 +5,15 @@ use raddle_engine::{Divergence, Operation};
 use crate::words::finding::context::FindingContext;
 use crate::words::number::counted;
 
-const IN_RUST: &str = "time, randomness, the order of a hash map, locks that raddle does not see, and state \
-     kept from one execution to the next, such as the contents of a lock made outside the check";
+const IN_RUST: &str = "time, randomness, the order of a hash map, hashing or comparing of addresses, locks that \
+     raddle does not see, and state kept from one execution to the next, such as the contents of a lock made \
+     outside the check";
 const IN_C: &str = "the processor's own clock, memory that was never written, files and other processes, memory \
      that the program maps by itself, and libraries that keep something from one execution to the next";
+
+/// Another possible reason, when a compare-exchange succeeds in one run and fails in another.
+const REUSE: &str = "an address may have been used again in one of the runs and not in the other: install \
+     `raddle::alloc::Quarantine`, with which addresses depend on the schedule alone. If that is not it, ";
 
 /// Another possible reason, when the operations that differ are those of a destructor.
 const LAST_ARC: &str = "a value was dropped at another time: when it is in a plain `Arc`, raddle does not see which \
@@ -22,6 +27,7 @@ impl FindingContext<'_> {
             thread,
             expected,
             expected_at,
+            found,
             pending,
             found_at,
             ..
@@ -36,10 +42,10 @@ impl FindingContext<'_> {
             None => "it has ended".to_owned(),
             Some(operation) => {
                 let what = self.things.describe_pending(operation, self.execution);
-                // The operation is the same, so its target or its value differs.
+                // The operation is the same, so its target differs, or whether it writes.
                 let same = operation.label() == expected && expected_at == found_at;
                 let but = if same {
-                    ", with another target or value"
+                    ", with another target or outcome"
                 } else {
                     ""
                 };
@@ -48,6 +54,7 @@ impl FindingContext<'_> {
         };
         let events = counted(*after as u64, "event", "events");
         let is_native = self.names.is_native();
+        let exchanges = expected == "compare-exchange" && found.as_deref() == Some(expected);
         let dropped = pending.as_ref().is_some_and(is_drop) || is_drop_label(expected);
         format!(
             "after {events}, {title} does something else than in an earlier run\n\
@@ -55,7 +62,12 @@ impl FindingContext<'_> {
              now: {now}\n\
              help: {}the program must depend on nothing but its schedule: look for {}",
             at(expected_at),
-            if dropped && !is_native { LAST_ARC } else { "" },
+            match is_native {
+                true => "",
+                false if dropped => LAST_ARC,
+                false if exchanges => REUSE,
+                false => "",
+            },
             if is_native { IN_C } else { IN_RUST },
         )
     }

@@ -6,7 +6,7 @@ use raddle::alloc::Quarantine;
 use raddle::cell::UnsafeCell;
 use raddle::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use raddle::sync::{Arc, Mutex};
-use raddle::{Checker, Failure, FailureKind, Strategy, thread};
+use raddle::{Checker, Failure, FailureKind, Guarantee, Memory, Strategy, thread};
 use raddle_tests::races::{is_clean, is_racy};
 
 #[global_allocator]
@@ -202,4 +202,103 @@ fn programs_without_mistakes_do_not_notice() {
         );
     });
     report.assert_ok();
+}
+
+/// A stack whose nodes are taken out by a compare-exchange of the address alone.
+#[derive(Default)]
+struct Treiber {
+    head: AtomicPtr<Plain>,
+}
+
+struct Plain {
+    value: u32,
+    next: *mut Plain,
+}
+
+impl Treiber {
+    fn push(&self, value: u32) {
+        let node = Box::into_raw(Box::new(Plain {
+            value,
+            next: ptr::null_mut(),
+        }));
+        loop {
+            let head = self.head.load(Acquire);
+            // SAFETY: the node is not published yet.
+            unsafe { (*node).next = head };
+            let pushed = self.head.compare_exchange(head, node, AcqRel, Relaxed);
+            if pushed.is_ok() {
+                return;
+            }
+        }
+    }
+
+    fn pop(&self) -> Option<u32> {
+        loop {
+            let node = self.head.load(Acquire);
+            if node.is_null() {
+                return None;
+            }
+            // SAFETY: no other thread runs between the load and this; freed memory is held.
+            let (value, next) = unsafe { ((*node).value, (*node).next) };
+            let popped = self.head.compare_exchange(node, next, AcqRel, Relaxed);
+            if popped.is_ok() {
+                // SAFETY: this thread has taken it out.
+                drop(unsafe { Box::from_raw(node) });
+                return Some(value);
+            }
+        }
+    }
+}
+
+/// One thread pops; main pops and pushes another value. Returns the values that were popped.
+fn pops_and_pushes() -> Vec<u32> {
+    let stack = Arc::new(Treiber::default());
+    stack.push(1);
+    let other = Arc::clone(&stack);
+    let thread = thread::spawn(move || other.pop());
+    let first = stack.pop();
+    stack.push(2);
+    let mut popped: Vec<u32> = first.into_iter().chain(thread.join().unwrap()).collect();
+    popped.extend(std::iter::from_fn(|| stack.pop()));
+    popped.sort_unstable();
+    popped
+}
+
+/// The ABA problem: the node of the second push is at the address of the first one.
+#[test]
+fn a_new_node_is_taken_for_the_old_one_where_memory_is_reused() {
+    let program = || assert_eq!(pops_and_pushes(), [1, 2]);
+    let checker = Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .memory(Memory::Sc);
+    let fresh = checker.clone().run(program);
+    fresh.assert_ok();
+    assert_eq!(fresh.guarantee(), Guarantee::Exhaustive);
+    let checker = checker.reuse_memory(true);
+    let report = checker.clone().run(program);
+    let [found] = &report.failures[..] else {
+        panic!("{report}");
+    };
+    assert_eq!(found.kind, FailureKind::Panic, "{found}");
+    assert!(found.message.contains("[1, 1]"), "{found}");
+    // Only with reuse does its schedule fail again.
+    let replay = checker.strategy(Strategy::Replay(found.schedule.clone()));
+    let again = replay.run(program);
+    assert_eq!(again.failures[0].message, found.message);
+}
+
+/// What is in memory when a thread follows an old pointer is no part of a class.
+#[test]
+fn where_memory_is_reused_not_every_behaviour_is_promised() {
+    let checker = Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .reuse_memory(true);
+    let report = checker.clone().memory(Memory::Sc).run(|| {
+        drop(Box::new(1_u64));
+    });
+    report.assert_ok();
+    assert_ne!(report.guarantee(), Guarantee::Exhaustive, "{report}");
+    let refused = std::panic::catch_unwind(|| checker.run(|| ()));
+    let message = *refused.unwrap_err().downcast::<&str>().unwrap();
+    assert!(message.contains("memory = \"sc\""), "{message}");
 }

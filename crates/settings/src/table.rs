@@ -240,6 +240,22 @@ macro_rules! settings {
                 book: "at most one for each thread of an execution",
             }
 
+            /// Whether memory that a thread has freed is what its next allocation of that size gets.
+            ///
+            /// Off by default: no memory is used twice within an execution. It needs the allocator
+            /// `raddle::alloc::Quarantine` and `Memory::Sc`, and concerns blocks of up to a kilobyte. With it, a check
+            /// finds the ABA problem: a compare-exchange that takes a new node for the old one at the same address.
+            /// Such a check never promises every behaviour, because the use of memory is no event of the search.
+            reuse_memory(bool): bool = false;
+            {
+                kind: SettingKind::Switch,
+                option: is("true"),
+                variable: not("it changes which program is checked"),
+                flag: not("it changes which program is checked"),
+                default: "`false`",
+                book: "the ABA problem; with the allocator `Quarantine`",
+            }
+
             /// Level of locks that are acquired in different orders.
             ///
             /// A warning by default. It is also the level of a thread that acquires an `RwLock` for reading twice.

@@ -3,6 +3,7 @@
 //! One program for all of them: to build one for each would take longer than to run them.
 
 mod alternatives;
+mod hints;
 mod label;
 mod leaks;
 mod livelock;

@@ -212,10 +212,12 @@ fn finish(
             report.attempts = exploration.attempts();
         }
         let reduced = checker.is_reduced();
-        report.exhausted = exploration.exhausted() && !reduced;
+        // Where an old pointer leads to is no part of a class.
+        report.exhausted = exploration.exhausted() && !reduced && !checker.reuse_memory;
         let guarantee = match checker.strategy {
             Strategy::Replay(_) => Guarantee::Replayed,
             Strategy::Directed(_) => Guarantee::Directed,
+            _ if checker.reuse_memory => Guarantee::Sampled,
             _ if exploration.exhausted() && reduced => Guarantee::Reduced,
             _ if report.exhausted => Guarantee::Exhaustive,
             _ if reduced => Guarantee::Sampled,

@@ -412,8 +412,14 @@ impl<'a> Worker<'a, '_> {
         let (signature, found) = (original.signature.clone(), original.cost);
         let minimal = Minimiser::new(self.checker, body, place, &self.fatal, original).run();
         let cost = minimal.as_ref().map_or(found, |minimal| minimal.cost);
-        // A data race needs no stale read.
-        let hint = match cost.stale > 0 || signature.is_of_memory() {
+        // A data race needs no stale read. Where memory is freed is no part of a class, so no search shows
+        // that an access of it is gone.
+        let may_be_weak = match signature {
+            Signature::Race(_) => true,
+            Signature::Memory(_) => false,
+            _ => cost.stale > 0,
+        };
+        let hint = match may_be_weak {
             true => hints::find(self.checker, body, place, &self.context, &signature, &weak),
             false => None,
         };

@@ -2,8 +2,8 @@
 //! failure.
 //!
 //! For a failure that no interleaving explains, the program is explored again with one access or
-//! fence stronger than written, then with two, the weakest change first. If no class fails in the
-//! same way any more, that change is one way to fix it.
+//! fence stronger than written, then with two, the weakest change first. If no class has this failure any
+//! more, nor one that the program as written lacks, that change is one way to fix it.
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -152,6 +152,21 @@ fn changes(places: &[Weak]) -> Vec<Change> {
     changes
 }
 
+/// The program under test, and the settings of the check.
+#[derive(Clone, Copy)]
+struct Trial<'a> {
+    checker: &'a Checker,
+    body: &'a (dyn Fn() + Sync),
+    place: &'static Location<'static>,
+    names: &'a Context,
+}
+
+/// The failures of a program, none twice, and its number of classes.
+struct Explored {
+    failures: Vec<Signature>,
+    classes: u64,
+}
+
 /// Returns a hint at the change that removes the failure, if one was found.
 pub(crate) fn find(
     checker: &Checker,
@@ -161,54 +176,78 @@ pub(crate) fn find(
     signature: &Signature,
     places: &[Weak],
 ) -> Option<String> {
+    let trial = Trial {
+        checker,
+        body,
+        place,
+        names,
+    };
     let until = Instant::now() + MAX_TIME;
+    // Explored when a changed program first has another failure.
+    let mut as_written: Option<Vec<Signature>> = None;
     for change in changes(places).into_iter().take(MAX_TRIALS) {
         if Instant::now() >= until {
             break;
         }
-        if let Some(classes) = helps(checker, body, place, names, signature, &change) {
-            return Some(in_words(names, &change, classes));
+        let Some(Explored { failures, classes }) = trial.explore(&change, Some(signature)) else {
+            continue;
+        };
+        if !failures.is_empty() {
+            let known = match &as_written {
+                Some(known) => known,
+                None => as_written.insert(trial.explore(&Change::new(), None)?.failures),
+            };
+            if !failures.iter().all(|failure| known.contains(failure)) {
+                continue;
+            }
         }
+        return Some(in_words(names, &change, classes));
     }
     None
 }
 
-/// Explores the changed program and returns its number of classes if none has the failure.
-fn helps(
-    checker: &Checker,
-    body: &(dyn Fn() + Sync),
-    place: &'static Location<'static>,
-    names: &Context,
-    signature: &Signature,
-    change: &Change,
-) -> Option<u64> {
-    let until = Instant::now() + MAX_TIME_EACH;
-    let search = Exhaustive::reduced(checker.reduce).under(checker.memory.model());
-    let exploration = Exploration::new(search, checker.limits());
-    let context = checker.context(exploration, Arc::new(FatalReport::default()));
-    context.share_places(&names.places());
-    context.with_exploration(|exploration| {
-        let places = change.iter().map(|&(weak, ordering)| (weak.site, ordering));
-        exploration.world().strengthen(places.collect());
-    });
-    for _ in 0..MAX_RUNS {
-        if Instant::now() >= until {
-            return None;
+impl Trial<'_> {
+    /// Explores every class of the changed program; `None` if there are too many, if an execution ends in
+    /// a way that has no signature, or if one has the unwanted failure.
+    fn explore(&self, change: &Change, unwanted: Option<&Signature>) -> Option<Explored> {
+        let until = Instant::now() + MAX_TIME_EACH;
+        // A reduction may leave out the class with the failure.
+        let search = Exhaustive::new().under(self.checker.memory.model());
+        let exploration = Exploration::new(search, self.checker.limits());
+        let context = (self.checker).context(exploration, Arc::new(FatalReport::default()));
+        context.share_places(&self.names.places());
+        context.with_exploration(|exploration| {
+            let places = change.iter().map(|&(weak, ordering)| (weak.site, ordering));
+            exploration.world().strengthen(places.collect());
+        });
+        let mut failures: Vec<Signature> = Vec::new();
+        for _ in 0..MAX_RUNS {
+            if Instant::now() >= until {
+                return None;
+            }
+            if !run_execution(&context, self.body, self.place) {
+                let (exhausted, classes) =
+                    context.with_exploration(|e| (e.exhausted(), e.classes()));
+                return exhausted.then_some(Explored { failures, classes });
+            }
+            let finding = context.with_exploration(|exploration| exploration.finish());
+            let failure = finding.map(|finding| Signature::of(&finding, &context));
+            context.clean_up();
+            match failure {
+                None => {}
+                Some(None) => return None,
+                Some(Some(failure)) => {
+                    if unwanted.is_some_and(|unwanted| unwanted.is_at_the_place_of(&failure)) {
+                        return None;
+                    }
+                    if !failures.contains(&failure) {
+                        failures.push(failure);
+                    }
+                }
+            }
         }
-        if !run_execution(&context, body, place) {
-            let (exhausted, classes) = context.with_exploration(|e| (e.exhausted(), e.classes()));
-            return exhausted.then_some(classes);
-        }
-        let finding = context.with_exploration(|exploration| exploration.finish());
-        let same = finding
-            .and_then(|finding| Signature::of(&finding, &context))
-            .is_some_and(|other| signature.fits(&other));
-        context.clean_up();
-        if same {
-            return None;
-        }
+        None
     }
-    None
 }
 
 /// Returns the name of an ordering in the program's language.

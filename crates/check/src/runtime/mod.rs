@@ -135,6 +135,7 @@ pub struct Context {
     statics: RefCell<statics::Statics>,
     locals: RefCell<locals::Locals>,
     names_variables: Cell<bool>,
+    reuses_memory: Cell<bool>,
 }
 
 impl Context {
@@ -176,7 +177,18 @@ impl Context {
             statics: RefCell::default(),
             locals: RefCell::default(),
             names_variables: Cell::new(false),
+            reuses_memory: Cell::new(false),
         }
+    }
+
+    /// Sets whether memory that a thread has freed is what its next allocation of that size gets.
+    pub(crate) fn set_reuses_memory(&self, reuses: bool) {
+        self.reuses_memory.set(reuses);
+    }
+
+    /// True when memory that a thread has freed is what its next allocation of that size gets.
+    pub(crate) fn reuses_memory(&self) -> bool {
+        self.reuses_memory.get()
     }
 
     /// Uses the site numbers of other workers of the same check. Called before the first execution.

@@ -198,7 +198,9 @@ impl Checker {
         exploration: Exploration,
         fatal: Arc<dyn FatalReporter>,
     ) -> Context {
-        Context::new(exploration, self.program, self.stack_size, fatal)
+        let context = Context::new(exploration, self.program, self.stack_size, fatal);
+        context.set_reuses_memory(self.reuse_memory);
+        context
     }
 
     /// True when a reduction leaves classes out.
@@ -229,6 +231,11 @@ impl Checker {
             crate::runtime::current().is_none(),
             "raddle: a check was started inside a check; what runs inside one is controlled \
              already, so call the code to be tested directly"
+        );
+        assert!(
+            !self.reuse_memory || self.memory == Memory::Sc,
+            "raddle: reuse_memory needs memory = \"sc\": under a weak memory model a thread may follow an old \
+             pointer when its memory is already another's"
         );
         if let Some(problem) = samplers::problem(&self.strategy) {
             panic!("raddle: {problem}");

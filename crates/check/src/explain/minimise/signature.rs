@@ -79,6 +79,14 @@ impl Signature {
         }
     }
 
+    /// True when another failure is the same but for the values in its message.
+    pub(crate) fn is_at_the_place_of(&self, other: &Signature) -> bool {
+        match (self, other) {
+            (Signature::Panic(place, _), Signature::Panic(other, _)) => place == other,
+            _ => self == other,
+        }
+    }
+
     /// Returns the cost of an execution with this failure.
     pub(super) fn cost(&self, execution: &Execution, finding: &Finding) -> Cost {
         Cost::of(execution, finding.after(), self.is_of_memory())

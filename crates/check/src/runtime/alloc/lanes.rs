@@ -35,10 +35,7 @@ impl Lanes {
     /// Takes a block for a thread and returns its address, lane and position; `None` if it is too
     /// large or there is no room.
     pub(super) fn take(&mut self, thread: u64, layout: Layout) -> Option<(usize, LaneId, usize)> {
-        if layout.size() > LARGEST || layout.align() > STEP {
-            return None;
-        }
-        let size = layout.size().next_multiple_of(STEP).max(STEP);
+        let size = lane_size(layout)?;
         let id = (thread, size);
         let lane = self.0.entry(id).or_default();
         let (chunk, place) = (lane.next / (CHUNK / size), lane.next % (CHUNK / size));
@@ -62,6 +59,12 @@ impl Lanes {
             lane.next = lane.start;
         }
     }
+}
+
+/// Returns the block size of the lane for a layout; `None` if it is too large for lanes.
+pub(super) fn lane_size(layout: Layout) -> Option<usize> {
+    let fits = layout.size() <= LARGEST && layout.align() <= STEP;
+    fits.then(|| layout.size().next_multiple_of(STEP).max(STEP))
 }
 
 /// True when the block is from a lane of any OS thread.

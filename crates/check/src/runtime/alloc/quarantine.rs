@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use raddle_engine::check::memory_error::Moment;
 
-use super::lanes::{LaneId, Lanes, is_in_lane};
+use super::lanes::{LaneId, Lanes, is_in_lane, lane_size};
 use crate::runtime::current;
 use crate::runtime::identity::{FREED, UNMADE};
 
@@ -38,7 +38,9 @@ const MAX_HELD: usize = 256 << 20;
 ///
 /// Inside an execution, the address of a block of up to a kilobyte depends only on earlier
 /// allocations of its thread, so a program which keeps addresses in atomics behaves the same in
-/// every run. Blocks that outlive the execution may disturb that.
+/// every run. Blocks that outlive the execution may disturb that. No memory is used twice within an
+/// execution, unless the check sets `reuse_memory`: then a thread's allocation gets the block of that
+/// size that the thread has freed last, which is how the ABA problem is found.
 ///
 /// Memory freed inside an execution stays allocated until its end, up to 256 megabytes. Outside
 /// checks, and without feature `check`, this is the system's allocator.
@@ -53,6 +55,9 @@ struct Held {
     used: BTreeMap<usize, Block>,
     /// Freed blocks, by address.
     freed: BTreeMap<usize, Block>,
+    /// Addresses of blocks of lanes that a thread has freed and may get again, by thread and size. The last
+    /// is the first to be used.
+    again: BTreeMap<LaneId, Vec<usize>>,
     bytes: usize,
 }
 
@@ -69,6 +74,8 @@ struct Asker {
     thread: u64,
     stamp: u64,
     moment: Moment,
+    /// True when the thread gets memory again that it has freed.
+    reuses: bool,
 }
 
 thread_local! {
@@ -104,15 +111,17 @@ fn asker() -> Option<Asker> {
         thread,
         stamp,
         moment,
+        reuses: context.reuses_memory(),
     })
 }
 
 impl Held {
     fn take(&mut self, layout: Layout, asker: &Asker) -> *mut u8 {
-        let in_lane = match self.bytes < MAX_HELD {
-            true => self.lanes.take(asker.thread, layout),
+        let fresh = |held: &mut Held| match held.bytes < MAX_HELD {
+            true => held.lanes.take(asker.thread, layout),
             false => None,
         };
+        let in_lane = self.take_again(layout, asker).or_else(|| fresh(self));
         let (block, lane) = match in_lane {
             Some((address, id, position)) => (address as *mut u8, Some((id, position))),
             // SAFETY: the caller passes a layout of nonzero size.
@@ -130,6 +139,19 @@ impl Held {
         block
     }
 
+    /// Takes the block of this size that the thread has freed last, if it reuses memory.
+    fn take_again(&mut self, layout: Layout, asker: &Asker) -> Option<(usize, LaneId, usize)> {
+        if !asker.reuses {
+            return None;
+        }
+        let key = (asker.thread, lane_size(layout)?);
+        let address = self.again.get_mut(&key)?.pop()?;
+        let block = self.freed.remove(&address)?;
+        self.bytes -= block.layout.size();
+        let (id, position) = block.lane?;
+        Some((address, id, position))
+    }
+
     /// Holds a block that is being freed; false if it is not held.
     fn hold(&mut self, block: *mut u8, layout: Layout, asker: &Asker) -> bool {
         let lane = self.used.remove(&(block as usize)).and_then(|it| it.lane);
@@ -144,11 +166,16 @@ impl Held {
             };
             self.freed.insert(block as usize, known);
         }
+        if let (true, Some((_, size))) = (asker.reuses, lane.map(|(id, _)| id)) {
+            let again = self.again.entry((asker.thread, size)).or_default();
+            again.push(block as usize);
+        }
         holds
     }
 
     fn release(&mut self) {
         self.bytes = 0;
+        self.again.clear();
         while let Some((_, block)) = self.used.pop_first() {
             if let Some((id, position)) = block.lane {
                 self.lanes.keep(id, position);

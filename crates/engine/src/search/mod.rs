@@ -340,8 +340,11 @@ impl Exhaustive {
 
     /// Weakens the graph if it is weak with an operation that is inserted next.
     fn note_weakness(&mut self, operation: &Operation) {
+        if !self.model.is_weak() {
+            return;
+        }
         let weakness = Weakness::of(operation);
-        if weakness == Weakness::NONE || !self.model.is_weak() {
+        if weakness == Weakness::NONE {
             return;
         }
         let frame = self.frames.last_mut().expect("a run has a frame");

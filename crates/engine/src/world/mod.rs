@@ -404,9 +404,9 @@ impl<D: Dispatch> World<D> {
     #[inline(always)]
     fn request_as_is(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
         self.state.announce(thread, operation, site);
-        let weakness = Weakness::of(&operation);
-        if weakness != Weakness::NONE {
-            self.weakness = self.weakness.and(weakness);
+        // What is weak stays weak.
+        if !self.weakness.is_weak() {
+            self.weakness = self.weakness.and(Weakness::of(&operation));
             self.state.is_plain &= !self.weakness.is_weak();
         }
         if matches!(operation, Operation::Assume) && !self.strategy().capabilities().reads_discarded

@@ -203,8 +203,10 @@ fn finish(
         mut report,
         coverage,
         dropped_stacks,
+        has_foreign_threads,
         ..
     } = worker;
+    let has_foreign_threads = has_foreign_threads || context.has_foreign_threads();
     context.with_exploration(|exploration| {
         report.executions = exploration.executions();
         report.discarded = exploration.discarded();
@@ -212,10 +214,13 @@ fn finish(
             report.attempts = exploration.attempts();
         }
         let reduced = checker.is_reduced();
-        report.exhausted = exploration.exhausted() && !reduced;
+        report.exhausted = exploration.exhausted() && !reduced && !has_foreign_threads;
+        report.set_foreign_threads(has_foreign_threads);
         let guarantee = match checker.strategy {
             Strategy::Replay(_) => Guarantee::Replayed,
             Strategy::Directed(_) => Guarantee::Directed,
+            // The order of their operations was not explored.
+            _ if has_foreign_threads => Guarantee::Sampled,
             _ if exploration.exhausted() && reduced => Guarantee::Reduced,
             _ if report.exhausted => Guarantee::Exhaustive,
             _ if reduced => Guarantee::Sampled,

@@ -24,9 +24,9 @@ use raddle_check::runtime::{Context, Made, current};
 /// Inside a check, taking the lock and releasing it are operations that the engine schedules; which
 /// thread gets a free lock is one of the choices it explores. Outside one, this is std's lock.
 ///
-/// std leaves open whether readers may overtake a writer that waits. Inside a check they may, so a
-/// thread that reads while it already does never waits for a writer; on some systems it would, and
-/// a deadlock of that kind is not found.
+/// std leaves open whether readers may overtake a writer that waits. Inside a check they may. A thread
+/// that reads already may also have to wait behind the writer when it reads again, which is a deadlock,
+/// as [`Checker::waiting_writers`](crate::Checker::waiting_writers) says.
 pub struct RwLock<T: ?Sized> {
     lock: Lock,
     data: UnsafeCell<T>,
@@ -122,7 +122,8 @@ impl<T: ?Sized> RwLock<T> {
         };
         let this = context.here(self);
         let object = |world: &mut World| this.lock.object(context, world);
-        let poisoned = protocol::lock::lock(context, place, Call::Read, object);
+        let behind = |world: &World, lock| world.may_read_behind(context.thread(), lock);
+        let poisoned = protocol::lock::read(context, place, object, behind);
         this.read_inside(context, poisoned, place)
     }
 

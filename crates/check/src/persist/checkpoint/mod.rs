@@ -335,6 +335,7 @@ fn settings(checker: &Checker) -> Vec<(&'static str, String)> {
         ("spurious_wakeups", policy.spurious_wakeups.to_string()),
         ("timeouts", policy.timeouts.to_string()),
         ("weak_cas", policy.weak_cas.to_string()),
+        ("waiting_writers", policy.waiting_writers.to_string()),
         (
             "preemptions",
             checker

@@ -28,12 +28,12 @@ impl FindingContext<'_> {
         let (who, what) = (self.foreigner(used), self.foreign_value(used));
         let at = used.site.map_or(String::new(), |site| self.at(site));
         let made = used.made.map(|site| self.at(site));
-        let made = made.map_or(String::new(), |at| format!(", made{at},"));
+        let made = made.map_or(String::new(), |at| format!(" (made{at})"));
         let other = used.used.map_or(String::new(), |(thread, site)| {
             format!("\n{} uses it{}", self.trace.title(thread), self.at(site))
         });
         format!(
-            "{who}, which the check does not control, uses {what}{made} of the check{at}{other}\n\
+            "{who}, which the check does not control, uses {what}{at}{made}{other}\n\
              the order of these uses is not explored, so nothing is known about the program\n\
              help: start the thread inside the check, with `raddle::thread::spawn`; threads of std and of \
              runtimes are not controlled"

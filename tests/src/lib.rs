@@ -61,12 +61,14 @@ pub fn exhaust(program: impl Fn() + Send + Sync) -> Report {
     exhaust_with(Checker::new(), program)
 }
 
-/// Like [`exhaust`], without spurious wake-ups, spurious failures and time-outs.
+/// Like [`exhaust`], without spurious wake-ups, spurious failures, time-outs and writers that keep readers
+/// out.
 pub fn exhaust_undisturbed(program: impl Fn() + Send + Sync) -> Report {
     let checker = Checker::new()
         .spurious_wakeups(false)
         .timeouts(false)
-        .weak_cas(false);
+        .weak_cas(false)
+        .waiting_writers(false);
     exhaust_with(checker, program)
 }
 

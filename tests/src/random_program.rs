@@ -263,6 +263,7 @@ impl Program {
             .spurious_wakeups(self.disturbed)
             .timeouts(self.disturbed)
             .weak_cas(self.disturbed)
+            .waiting_writers(self.disturbed)
             .keep_going(true)
     }
 

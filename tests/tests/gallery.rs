@@ -18,7 +18,7 @@ macro_rules! programs {
 }
 programs! {
     panic poison deadlock livelock lost_wakeup thread_outlives limit stack nondeterminism schedule hang
-    lock_order leak weak_memory data_race use_after_free crash impossible
+    lock_order leak weak_memory data_race use_after_free crash impossible not_controlled
 }
 
 const IS_CHILD: &str = "RADDLE_GALLERY_CHILD";
@@ -62,6 +62,7 @@ fn shown(name: &str) -> String {
         "leak" => warning(run(leak::sends_too_much)),
         "data_race" => failure(run(data_race::published_too_weakly)),
         "use_after_free" => failure(run(use_after_free::dropped_too_early)),
+        "not_controlled" => failure(run(not_controlled::counts_in_a_thread_of_std)),
         "weak_memory" => failure(run(weak_memory::published)),
         _ => panic!("no program is called {name}"),
     };

@@ -528,6 +528,54 @@ fn what_is_remembered_survives_edits_elsewhere() {
     run("1").does_not_say("earlier");
 }
 
+/// The name of one test is part of the name of another.
+#[test]
+fn the_printed_line_runs_one_test() {
+    let tally = Newcomer::new("one_test", "tally");
+    let library = tally.read("src/lib.rs");
+    let (_, test) = library.split_once("    #[raddle::test]\n").expect("a test");
+    let (test, _) = test.split_once("\n    }\n").expect("its end");
+    let other = test.replace("nothing_is_lost", "nothing_is_lost_either");
+    let other = format!("    #[raddle::test]\n{other}\n    }}\n\n    #[raddle::test]\n");
+    tally.write(
+        "src/lib.rs",
+        &library.replacen("    #[raddle::test]\n", &other, 1),
+    );
+    let both = tally.cargo("test tests::nothing_is_lost").exits(101);
+    both.says("test tests::nothing_is_lost ... FAILED\n")
+        .says("test tests::nothing_is_lost_either ... FAILED\n");
+    let one = tally
+        .cargo("test tests::nothing_is_lost -- --exact")
+        .exits(101);
+    let only_one = |finished: &Finished| {
+        finished
+            .says("panic after 1 execution (replay)\n")
+            .says("test tests::nothing_is_lost ... FAILED\n")
+            .says("0 passed; 1 failed; ")
+            .does_not_say("nothing_is_lost_either");
+    };
+    only_one(&tally.shell(&one.replay_line()).exits(101));
+    let program = cargo_raddle();
+    let raddle = |words: &str| {
+        finish(
+            tally
+                .command(&program)
+                .arg("raddle")
+                .args(words.split_whitespace()),
+        )
+    };
+    only_one(&raddle("replay tests::nothing_is_lost").exits(1));
+    raddle("test tests::nothing_is_lost")
+        .exits(1)
+        .says("checking 2 tests in 1 binary");
+    raddle("test tests::nothing_is_lost --exact")
+        .exits(1)
+        .says("checking 1 test in 1 binary")
+        .does_not_say("nothing_is_lost_either");
+    raddle("test nothing_is_lost --exact").exits(2);
+    raddle("test --exact").exits(2).says("<FILTER>");
+}
+
 /// A crate that depends on raddle only has schedulers of its own.
 #[test]
 fn a_scheduler_of_ones_own_finds_bugs_and_its_mistakes_are_named() {

@@ -197,6 +197,7 @@ impl Exploration {
             Ending::TooManyEvents
             | Ending::StackOverflow(_)
             | Ending::MemoryError
+            | Ending::Interfered
             | Ending::Diverged(_) => {
                 self.executions += 1;
                 self.cut_short = true;

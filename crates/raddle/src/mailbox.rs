@@ -10,6 +10,7 @@ use raddle_engine::{ObjectId, World};
 use crate::labelled::Thing;
 use raddle_check::protocol::channel::{self, Polled};
 use raddle_check::runtime::Identity;
+use raddle_check::runtime::foreign;
 use raddle_check::runtime::{Context, Made, current};
 
 /// Messages on their way, inside one execution.
@@ -35,9 +36,25 @@ impl<T> Mailbox<T> {
     }
 
     /// The running check, which must be in the execution that the mailbox was made in.
-    pub(crate) fn context<'a>(&self) -> &'a Context {
-        self.try_context()
-            .unwrap_or_else(|| used_outside(self.made))
+    pub(crate) fn context_at<'a>(&self, place: &'static Location<'static>) -> &'a Context {
+        match self.try_context() {
+            Some(context) => context,
+            None => used_outside(self.made, self.stamp, place),
+        }
+    }
+
+    /// The running check, for the drop of an end that was made at this place: `None` if it is not in
+    /// the execution that the mailbox was made in.
+    pub(crate) fn context_of_drop<'a>(
+        &self,
+        kind: &'static str,
+        place: &'static Location<'static>,
+    ) -> Option<&'a Context> {
+        let context = self.try_context();
+        if context.is_none() {
+            foreign::uses_of(self.stamp, None, Made { kind, place }.into(), place);
+        }
+        context
     }
 
     /// The running check, if it is in the execution that the mailbox was made in.
@@ -139,10 +156,11 @@ impl<T> Messages<T> {
 
 /// Something made inside an execution is used outside it.
 #[cold]
-#[track_caller]
-pub(crate) fn used_outside(made: Made) -> ! {
+pub(crate) fn used_outside(made: Made, stamp: u64, place: &'static Location<'static>) -> ! {
+    foreign::uses_of(stamp, None, made.into(), place);
     panic!(
-        "raddle: the {} made at {} inside a check is used outside its execution",
+        "raddle: the {} made at {} inside a check is used outside its execution; start all threads of a \
+         check with `raddle::thread::spawn`",
         made.kind, made.place
     )
 }

@@ -43,6 +43,7 @@ mod controlled {
     use crate::plain;
     use raddle_check::protocol;
     use raddle_check::runtime::Identity;
+    use raddle_check::runtime::foreign::{self, using};
     use raddle_check::runtime::statics::Virtual;
     use raddle_check::runtime::{Context, Made, current};
 
@@ -71,15 +72,18 @@ mod controlled {
         }
 
         /// The data, when no other thread can enter.
+        #[track_caller]
         pub fn into_inner(self) -> T {
+            using(&self.identity, &self.made, Location::caller());
             self.plain.into_inner()
         }
     }
 
     impl<T: ?Sized> Monitor<T> {
         /// A new condition of this monitor.
+        #[track_caller]
         pub fn condition(&self) -> Condition {
-            match current() {
+            match using(&self.identity, &self.made, Location::caller()) {
                 None => self.plain.condition(),
                 Some(context) => context.here(self).plain.condition(),
             }
@@ -89,7 +93,7 @@ mod controlled {
         #[track_caller]
         pub fn enter(&self) -> MonitorGuard<'_, T> {
             let place = Location::caller();
-            let (monitor, plain) = match current() {
+            let (monitor, plain) = match using(&self.identity, &self.made, place) {
                 None => (self, Some(self.plain.enter())),
                 Some(context) => {
                     let monitor = context.here(self);
@@ -107,7 +111,9 @@ mod controlled {
         }
 
         /// The data, when no other thread can enter.
+        #[track_caller]
         pub fn get_mut(&mut self) -> &mut T {
+            using(&self.identity, &self.made, Location::caller());
             self.plain.get_mut()
         }
 
@@ -246,7 +252,8 @@ mod controlled {
         }
 
         fn call(&self, call: monitor::Call, place: &'static Location<'static>) -> Reply {
-            let context = current().unwrap_or_else(|| {
+            let Monitor { identity, made, .. } = self.monitor;
+            let context = using(identity, made, place).unwrap_or_else(|| {
                 panic!("raddle: a monitor entered inside a check is used outside it")
             });
             self.monitor.call(context, call, place)
@@ -255,9 +262,15 @@ mod controlled {
 
     impl<T: ?Sized> Drop for MonitorGuard<'_, T> {
         fn drop(&mut self) {
-            if let (true, None, Some(context)) = (self.inside, &self.plain, current()) {
-                self.monitor.plain.reopen();
-                self.monitor.call(context, monitor::Call::Exit, self.place);
+            match (self.inside, &self.plain, current()) {
+                (true, None, Some(context)) => {
+                    self.monitor.plain.reopen();
+                    self.monitor.call(context, monitor::Call::Exit, self.place);
+                }
+                (true, None, None) => {
+                    foreign::drops(&self.monitor.identity, &self.monitor.made, self.place);
+                }
+                _ => {}
             }
         }
     }

@@ -256,6 +256,20 @@ macro_rules! settings {
                 book: "the ABA problem; with the allocator `Quarantine`",
             }
 
+            /// Whether a waiting writer may keep out a thread that reads under the same `RwLock` already.
+            ///
+            /// On by default, as std leaves it open: a second `read` of a thread may wait behind the writer, which
+            /// waits for the thread. Systems differ, and the documentation of std warns of this deadlock.
+            waiting_writers(bool): bool = true;
+            {
+                kind: SettingKind::Switch,
+                option: is("false"),
+                variable: not("it changes which program is checked"),
+                flag: not("it changes which program is checked"),
+                default: "`true`",
+                book: "a second `read` of the thread then waits for ever, as on some systems",
+            }
+
             /// Level of locks that are acquired in different orders.
             ///
             /// A warning by default. It is also the level of a thread that acquires an `RwLock` for reading twice.

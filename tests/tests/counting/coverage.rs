@@ -359,6 +359,100 @@ fn what_is_called_impossible_never_happens() {
     assert!(open * 20 < happened, "{open} of {happened}");
 }
 
+/// One execution of each class covers what all executions cover, for the metrics that conclude.
+#[test]
+fn one_execution_of_each_class_covers_what_all_of_them_cover() {
+    let mut compared = 0;
+    Suite::new(100, 13).run(unconditional, |program, _| {
+        let mut places = Places::default();
+        let mut measure = |strategy| {
+            let mut all = Coverage::new(Metrics::ALL);
+            let checker = program
+                .checker(strategy)
+                .max_executions(4_000)
+                .shorten(false);
+            let report =
+                raddle::__private::run_observed(checker, || program.run(), &mut |execution| {
+                    let mut execution = places.rename(execution);
+                    // Variables are numbered by their first use, which differs.
+                    let made = execution.locations.iter_mut();
+                    made.for_each(|location| location.made = None);
+                    all.note(&execution);
+                });
+            let of_classes = covered(&all)
+                .into_iter()
+                .filter(|requirement| requirement.metric.is_of_classes());
+            report
+                .exhausted
+                .then(|| of_classes.collect::<Requirements>())
+        };
+        let all = measure(Strategy::Enumerate);
+        let Some((all, each)) = all.zip(measure(Strategy::Exhaustive)) else {
+            return Verdict::Skipped;
+        };
+        assert_eq!(all, each);
+        compared += all.len();
+        Verdict::Agreed
+    });
+    assert!(compared > 300, "{compared}");
+}
+
+/// With every class run, a requirement that none covers is not merely untried.
+#[test]
+fn what_no_class_covers_is_impossible() {
+    let body = || {
+        let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            other.0.store(1, SeqCst);
+            other.1.store(1, SeqCst);
+        });
+        // It reads the second only if it has read the first.
+        if shared.0.load(SeqCst) == 0 && shared.1.load(SeqCst) == 1 {
+            shared.0.load(SeqCst);
+        }
+        thread.join().unwrap();
+    };
+    let run = |checker: Checker| checker.coverage(true).run(body);
+    let standings = |report: &Report| -> Vec<(Metric, Covered)> {
+        let goals = report.coverage().goals();
+        goals
+            .map(|(goal, covered)| (goal.metric, covered))
+            .collect()
+    };
+    let exhaustive = run(Checker::new().strategy(Strategy::Exhaustive));
+    assert!(exhaustive.exhausted);
+    let all = standings(&exhaustive);
+    let is_open = |(metric, covered): &(Metric, Covered)| {
+        metric.is_of_classes() && *covered == Covered::NotTried
+    };
+    assert!(!all.iter().any(is_open), "{all:?}");
+    let impossible = |all: &[(Metric, Covered)]| {
+        let found = all.iter().filter(|(_, it)| *it == Covered::Impossible);
+        found.count()
+    };
+    assert!(impossible(&all) > 0, "{all:?}");
+    let text = exhaustive.coverage().to_string();
+    assert!(
+        text.contains(": impossible, as every behaviour was run"),
+        "{text}"
+    );
+    let json = raddle_report::to_json(&exhaustive);
+    assert!(json.contains("\"Impossible\""), "{json}");
+    // What was not run may be possible.
+    for checker in [
+        Checker::new().strategy(Strategy::Random).max_executions(50),
+        Checker::new()
+            .strategy(Strategy::Exhaustive)
+            .max_executions(1),
+        Checker::new().strategy(Strategy::Exhaustive).preemptions(0),
+    ] {
+        let report = run(checker);
+        assert!(!report.exhausted);
+        assert_eq!(impossible(&standings(&report)), 0, "{report}");
+    }
+}
+
 #[test]
 fn reasons_are_told_apart() {
     let base = line!();

@@ -183,6 +183,9 @@ fn every_saved_schedule_fails_again() {
         let test = format!("tests::{name}");
         let failures = &TESTS[&(package.replace('-', "_"), test.clone())].failures;
         let message = failures[0]["message"].as_str().unwrap();
+        let line = failures[0]["replay"].as_str().unwrap();
+        let expected = format!("cargo raddle test --native {test} --exact");
+        assert!(line.ends_with(&expected), "{line}");
         let (code, said) = replay(package, &test);
         let first = message.lines().next().unwrap();
         if code != Some(1) || !said.contains(first) {

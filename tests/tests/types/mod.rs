@@ -5,6 +5,7 @@
 mod barrier;
 mod cell;
 mod condvar;
+mod foreign;
 mod message_unwinding;
 mod mpsc;
 mod mpsc_outside;

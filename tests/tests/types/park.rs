@@ -199,11 +199,12 @@ fn nobody_outside_may_unpark_a_thread_of_a_check() {
                 same execution can do that";
     assert_eq!(panics(|| handle.unpark()), text);
     raddle::check(|| assert_eq!(panics(|| handle.unpark()), text));
-    raddle::check(|| {
+    let report = undisturbed().run(|| {
         let handle = thread::current();
         let outside = std::thread::spawn(move || panics(|| handle.unpark()));
         assert_eq!(outside.join().unwrap(), text);
     });
+    assert_eq!(report.failures[0].kind, FailureKind::Uncontrolled);
 }
 
 #[test]

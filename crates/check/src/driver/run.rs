@@ -25,7 +25,7 @@ use crate::persist::saved;
 use crate::runtime::{Places, watchdog};
 use crate::runtime::{install_hook, install_overflow_handler};
 use crate::settings::checker::Checker;
-use crate::settings::options::Strategy;
+use crate::settings::options::{Classes, Strategy};
 
 /// Minimum executions from which the number of other classes is estimated.
 const FEW: u64 = 10;
@@ -203,8 +203,10 @@ fn finish(
         mut report,
         coverage,
         dropped_stacks,
+        has_foreign_threads,
         ..
     } = worker;
+    let has_foreign_threads = has_foreign_threads || context.has_foreign_threads();
     context.with_exploration(|exploration| {
         report.executions = exploration.executions();
         report.discarded = exploration.discarded();
@@ -213,11 +215,14 @@ fn finish(
         }
         let reduced = checker.is_reduced();
         // Where an old pointer leads to is no part of a class.
-        report.exhausted = exploration.exhausted() && !reduced && !checker.reuse_memory;
+        report.exhausted =
+            exploration.exhausted() && !reduced && !has_foreign_threads && !checker.reuse_memory;
+        report.set_foreign_threads(has_foreign_threads);
         let guarantee = match checker.strategy {
             Strategy::Replay(_) => Guarantee::Replayed,
             Strategy::Directed(_) => Guarantee::Directed,
-            _ if checker.reuse_memory => Guarantee::Sampled,
+            // The order of their operations was not explored.
+            _ if has_foreign_threads || checker.reuse_memory => Guarantee::Sampled,
             _ if exploration.exhausted() && reduced => Guarantee::Reduced,
             _ if report.exhausted => Guarantee::Exhaustive,
             _ if reduced => Guarantee::Sampled,
@@ -240,7 +245,16 @@ fn finish(
     });
     if let Some(coverage) = coverage {
         let places = context.places();
-        report.set_coverage(Coverage::of(&coverage, |site| places.to_text(site)));
+        let mut coverage = Coverage::of(&coverage, |site| places.to_text(site));
+        // Classes by reads-from leave the order of some writes open, and executions of an earlier
+        // process may not have been measured.
+        if report.guarantee() == Guarantee::Exhaustive
+            && checker.classes == Classes::ReadsFromAndCoherence
+            && coverage.executions == report.executions
+        {
+            coverage.conclude();
+        }
+        report.set_coverage(coverage);
     }
     let dropped = context.dropped_stacks() + dropped_stacks;
     let running = name.clone();

@@ -71,6 +71,8 @@ pub(crate) struct Worker<'a, 'o> {
     found: Option<Found>,
     /// Number of stacks that other workers had to drop.
     pub(crate) dropped_stacks: usize,
+    /// True when foreign threads took part in the executions of other workers.
+    pub(crate) has_foreign_threads: bool,
 }
 
 /// One worker's slot in the work pool.
@@ -118,6 +120,7 @@ impl<'a> Worker<'a, '_> {
             suspects: Vec::new(),
             found: None,
             dropped_stacks: 0,
+            has_foreign_threads: false,
         }
     }
 
@@ -129,6 +132,23 @@ impl<'a> Worker<'a, '_> {
 
     /// Runs one phase; returns true if the whole check is over.
     pub(crate) fn explore(
+        &mut self,
+        body: &(dyn Fn() + Sync),
+        place: &'static Location<'static>,
+        budget: &Budget,
+        name: &'static str,
+    ) -> bool {
+        let own_thread = self.context.enter();
+        let mut over = self.run_executions(body, place, budget, name);
+        drop(own_thread);
+        // A foreign thread may have come after the last execution.
+        if let Some(used) = self.context.foreign_use() {
+            over |= self.add_failure(&Finding::ForeignThread(used), name);
+        }
+        over
+    }
+
+    fn run_executions(
         &mut self,
         body: &(dyn Fn() + Sync),
         place: &'static Location<'static>,
@@ -204,9 +224,14 @@ impl<'a> Worker<'a, '_> {
             {
                 self.give_back();
             }
-            if self
-                .context
-                .with_exploration(|e| e.retried() || e.is_known())
+            let foreign_use = self.context.foreign_use();
+            let is_foreign = foreign_use.is_some();
+            // All else that is wrong with the execution may be a consequence.
+            finding = foreign_use.map(Finding::ForeignThread).or(finding);
+            if !is_foreign
+                && self
+                    .context
+                    .with_exploration(|e| e.retried() || e.is_known())
             {
                 self.context.clean_up();
                 continue;
@@ -590,7 +615,10 @@ impl<'a> Worker<'a, '_> {
             self.found = self.found(finding);
         }
         !self.checker.keep_going
-            || matches!(finding, Finding::Nondeterminism(_))
+            || matches!(
+                finding,
+                Finding::Nondeterminism(_) | Finding::ForeignThread(_)
+            )
             || self.report.failures.len() >= MAX_FAILURES
     }
 }

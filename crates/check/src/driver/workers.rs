@@ -43,6 +43,7 @@ struct HelperResults {
     report: Report,
     suspects: Vec<Vec<SiteId>>,
     dropped_stacks: usize,
+    has_foreign_threads: bool,
     left: Vec<Item>,
     reach: Reach,
 }
@@ -235,6 +236,7 @@ fn run_helper(
         report: worker.report,
         suspects: worker.suspects,
         dropped_stacks: worker.context.dropped_stacks(),
+        has_foreign_threads: worker.context.has_foreign_threads(),
         tally: worker.context.into_exploration().into_tally(),
     }
 }
@@ -265,6 +267,7 @@ impl Worker<'_, '_> {
             }
         }
         self.dropped_stacks += results.dropped_stacks;
+        self.has_foreign_threads |= results.has_foreign_threads;
     }
 
     /// Adds the remaining work of other workers to this one.

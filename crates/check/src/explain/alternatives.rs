@@ -11,6 +11,7 @@ use raddle_report::{Failure, FailureKind, Receive, Source, Trace};
 
 use crate::explain::fatal_report::FatalReport;
 use crate::persist::saved;
+use crate::program::Dialect;
 use crate::runtime::watchdog;
 use crate::runtime::{Context, run_execution};
 use crate::settings::checker::Checker;
@@ -32,7 +33,14 @@ pub(crate) fn fill(
     failure: &mut Failure,
 ) {
     let steps = failure.trace.steps.len();
-    if !has_alternatives(failure.kind) || steps > MAX_EVENTS || !failure.receives.is_empty() {
+    // Threads that the check does not control would run again.
+    let is_foreign =
+        failure.kind == FailureKind::Uncontrolled && checker.program.dialect() == Dialect::Library;
+    if is_foreign
+        || !has_alternatives(failure.kind)
+        || steps > MAX_EVENTS
+        || !failure.receives.is_empty()
+    {
         return;
     }
     let replay = Dispatcher::other(Replay::new(failure.schedule.clone()));

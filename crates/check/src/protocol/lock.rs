@@ -1,7 +1,7 @@
 //! Locks: a mutex, either mode of a readers-writer lock, and whatever else replies with a grant.
 
-use raddle_engine::object::Call;
-use raddle_engine::{Grant, ObjectId, World};
+use raddle_engine::object::{Call, rwlock};
+use raddle_engine::{Chance, Grant, ObjectId, Operation, World};
 
 use super::{Perform, call};
 
@@ -16,6 +16,40 @@ pub fn lock<P: Perform>(
     match try_lock(runtime, site, take, object) {
         Some(poisoned) => poisoned,
         None => unreachable!("raddle: a lock that is waited for was refused; please report this"),
+    }
+}
+
+/// Takes a readers-writer lock for reading, waiting until no thread writes; returns true when it is
+/// poisoned. `may_read_behind` says whether a writer that waits may keep the thread out, because it reads
+/// under the lock already.
+#[inline]
+pub fn read<P: Perform>(
+    runtime: P,
+    site: P::Site,
+    object: impl Fn(&mut World) -> ObjectId,
+    may_read_behind: impl FnOnce(&World, ObjectId) -> bool,
+) -> bool {
+    let mut reads_already = false;
+    let reply = runtime.perform(site, |world| {
+        let object = object(world);
+        reads_already = may_read_behind(world, object);
+        match reads_already {
+            true => Operation::Chance {
+                what: Chance::WriterFirst,
+            },
+            false => Operation::Call {
+                object,
+                call: rwlock::Call::Read.into(),
+            },
+        }
+    });
+    match reads_already {
+        true if reply.to_answer() => lock(runtime, site, rwlock::Call::ReadBehind, object),
+        true => lock(runtime, site, rwlock::Call::Read, object),
+        false => match reply.to_grant() {
+            Grant::Taken { poisoned } => poisoned,
+            Grant::Refused => unreachable!("raddle: a read that waits was refused"),
+        },
     }
 }
 

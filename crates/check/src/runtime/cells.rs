@@ -4,17 +4,19 @@
 use std::panic::Location;
 
 use raddle_engine::check::memory_error::{Fate, MemoryError, Moment};
-use raddle_engine::{CellId, Step, World};
+use raddle_engine::{CellId, Ending, Step, World};
 
 use super::{Context, Made, current, statics};
 use crate::runtime::alloc;
-use crate::runtime::identity::{Gone, Identity};
+use crate::runtime::identity::{Identity, Refusal};
 
-/// A use of a value that does not exist.
+/// An operation that cannot happen.
 #[derive(Clone, Copy)]
-pub(super) struct Fault {
-    what: &'static str,
-    fate: Fate,
+pub(super) enum Fault {
+    /// The value does not exist.
+    Memory { what: &'static str, fate: Fate },
+    /// A foreign thread has used the value since the execution began.
+    Foreign,
 }
 
 /// An access that lasts while this exists.
@@ -148,7 +150,10 @@ impl Context {
         identity: &Identity,
         made: &Made,
     ) -> Result<CellId, Fault> {
-        if let Some(fault) = self.fault(identity, "UnsafeCell") {
+        // Noticed when the copy of a static was made.
+        let noticed = self.is_faulty.replace(false).then(|| self.fault.take());
+        let fault = noticed.flatten();
+        if let Some(fault) = fault.or_else(|| self.fault(identity, "UnsafeCell", made)) {
             return Err(fault);
         }
         let mut added = None;
@@ -168,36 +173,54 @@ impl Context {
 
     /// Returns the fault of a value that the execution does not know, if any.
     #[inline]
-    fn fault(&self, identity: &Identity, what: &'static str) -> Option<Fault> {
-        let gone = identity.is_gone(self.stamp())?;
-        Some(self.fault_of(gone, identity, what))
+    fn fault(&self, identity: &Identity, what: &'static str, made: &Made) -> Option<Fault> {
+        let refusal = identity.refusal(self.stamp())?;
+        self.fault_of(refusal, identity, what, made)
     }
 
     #[cold]
-    fn fault_of(&self, gone: Gone, identity: &Identity, what: &'static str) -> Fault {
+    fn fault_of(
+        &self,
+        refusal: Refusal,
+        identity: &Identity,
+        what: &'static str,
+        made: &Made,
+    ) -> Option<Fault> {
         let dropped = || {
             let dropped = self.dropped.borrow();
             let mut last = dropped.iter().rev();
             let last = last.find(|(address, _)| *address == identity.address());
             last.map(|&(_, moment)| moment)
         };
-        let fate = match gone {
-            Gone::Freed => Fate::Freed(alloc::freed_by(identity.address(), self.stamp())),
-            Gone::Dropped => Fate::Dropped(dropped()),
+        let fate = match refusal {
+            Refusal::Marked(mark) => {
+                let is_foreign = mark.number > self.marks_before.get() && !self.stopped.get();
+                return is_foreign.then(|| {
+                    self.intrusions.record_mark(mark, *made);
+                    Fault::Foreign
+                });
+            }
+            Refusal::Freed => Fate::Freed(alloc::freed_by(identity.address(), self.stamp())),
+            Refusal::Dropped => Fate::Dropped(dropped()),
             // Memory that was overwritten after the drop, as unoptimised code does.
-            Gone::NeverMade => match dropped() {
+            Refusal::NeverMade => match dropped() {
                 Some(moment) => Fate::Dropped(Some(moment)),
                 None => Fate::NeverMade,
             },
         };
-        Fault { what, fate }
+        Some(Fault::Memory { what, fate })
     }
 
     /// Records the fault of a value that the execution does not know, if any; the operation on it
     /// then does not happen.
     #[inline]
-    pub(super) fn notice_fault(&self, identity: &Identity, what: &'static str) -> bool {
-        let fault = self.fault(identity, what);
+    pub(super) fn notice_fault(
+        &self,
+        identity: &Identity,
+        what: &'static str,
+        made: &Made,
+    ) -> bool {
+        let fault = self.fault(identity, what, made);
         let is_faulty = fault.is_some();
         if is_faulty {
             self.fault.set(fault);
@@ -206,7 +229,16 @@ impl Context {
         is_faulty
     }
 
-    /// Stops the execution at an operation on a value that does not exist.
+    /// Records that a foreign thread has used the value of the next operation.
+    #[cold]
+    pub(super) fn notice_foreign(&self) {
+        if !self.stopped.get() {
+            self.fault.set(Some(Fault::Foreign));
+            self.is_faulty.set(true);
+        }
+    }
+
+    /// Stops the execution at an operation that cannot happen.
     #[cold]
     pub(super) fn stop_at_fault(&self, place: &'static Location<'static>) -> ! {
         self.is_faulty.set(false);
@@ -219,15 +251,21 @@ impl Context {
     fn stop_with(&self, fault: Fault, place: &'static Location<'static>) -> ! {
         if !self.stopped.get() {
             let (thread, site) = (self.thread(), self.site(place));
-            self.with_world(|world| {
-                let Moment { after, .. } = world.moment(thread);
-                world.stop_with(MemoryError {
-                    thread,
-                    what: fault.what,
-                    site,
-                    after,
-                    fate: fault.fate,
-                })
+            self.with_world(|world| match fault {
+                Fault::Memory { what, fate } => {
+                    let Moment { after, .. } = world.moment(thread);
+                    world.stop_with(MemoryError {
+                        thread,
+                        what,
+                        site,
+                        after,
+                        fate,
+                    })
+                }
+                Fault::Foreign => {
+                    self.intrusions.set_found_by(thread, place);
+                    world.stop(Ending::Interfered)
+                }
             });
             self.step.set(Step::Stop);
             self.suspend();

@@ -56,7 +56,7 @@ pub(crate) fn run_execution(
     if !context.with_exploration(|exploration| exploration.begin(site)) {
         return false;
     }
-    context.stamp.set(context.stamps.borrow_mut().next());
+    context.begin_stamp();
     context.locations.borrow_mut().clear();
     context.objects.borrow_mut().clear();
     context.cells.borrow_mut().clear();

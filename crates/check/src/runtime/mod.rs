@@ -12,6 +12,7 @@ mod clock;
 mod coroutine;
 mod environment;
 pub(crate) mod fatal;
+pub mod foreign;
 mod home;
 pub(crate) mod identity;
 mod image;
@@ -36,6 +37,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
+use raddle_engine::check::foreign::ForeignUse;
 use raddle_engine::check::memory_error::Moment;
 use raddle_engine::object::Object;
 use raddle_engine::object::once::Once;
@@ -48,6 +50,7 @@ use raddle_report::{Names, Place};
 use crate::program::{Dialect, Program};
 use coroutine::Slot;
 use fatal::FatalReporter;
+use foreign::{Intrusion, Intrusions, Registration};
 use identity::Stamps;
 use sites::Sites;
 use things::Things;
@@ -129,13 +132,18 @@ pub struct Context {
     cells: RefCell<Things>,
     /// Cells that were dropped, by address.
     dropped: RefCell<Vec<(usize, Moment)>>,
-    /// True when the value of the next operation does not exist, and its fault.
+    /// True when the next operation cannot happen, and the reason.
     is_faulty: Cell<bool>,
     fault: Cell<Option<cells::Fault>>,
     statics: RefCell<statics::Statics>,
     locals: RefCell<locals::Locals>,
     names_variables: Cell<bool>,
     reuses_memory: Cell<bool>,
+    /// Registers the stamps of the check; `None` for programs that do not use raddle's types.
+    registration: RefCell<Option<Registration>>,
+    intrusions: Arc<Intrusions>,
+    /// Number of marks of foreign threads when the execution began.
+    marks_before: Cell<u64>,
 }
 
 impl Context {
@@ -145,6 +153,8 @@ impl Context {
         stack_size: usize,
         fatal: Arc<dyn FatalReporter>,
     ) -> Self {
+        let registration = (program.dialect() == Dialect::Library).then(Registration::new);
+        let intrusions = registration.as_ref().map(|it| Arc::clone(&it.intrusions));
         Context {
             exploration: RefCell::new(exploration),
             program,
@@ -178,6 +188,9 @@ impl Context {
             locals: RefCell::default(),
             names_variables: Cell::new(false),
             reuses_memory: Cell::new(false),
+            registration: RefCell::new(registration),
+            intrusions: intrusions.unwrap_or_default(),
+            marks_before: Cell::new(0),
         }
     }
 
@@ -324,7 +337,7 @@ impl Context {
         if let Some(index) = identity.get(self.stamp.get()) {
             return LocationId::new(index);
         }
-        if self.notice_fault(identity, "atomic variable") {
+        if self.notice_fault(identity, "atomic variable", &made) {
             return world.add_location(0);
         }
         let register = || {
@@ -351,7 +364,7 @@ impl Context {
         if let Some(index) = identity.get(self.stamp.get()) {
             return ObjectId::new(index);
         }
-        if self.notice_fault(identity, "object") {
+        if self.notice_fault(identity, "object", &made) {
             return world.add_object(Object::Once(Once::New));
         }
         let register = || {
@@ -396,7 +409,7 @@ impl Context {
         let mut things = things.borrow_mut();
         if statics::is_static(identity) {
             let register = || things.add(identity, made, register);
-            return self.static_thing(identity, register);
+            return self.static_thing(identity, made, register);
         }
         things.index(identity, self.stamp.get(), made, register)
     }
@@ -413,6 +426,68 @@ impl Context {
         let location = self.with_world(|world| self.location(world, identity, made, || initial));
         self.with_world(|world| world.label_location(location, name.clone()));
         self.locations.borrow_mut().label(location.index(), name);
+    }
+
+    /// Marks the calling OS thread as the one that runs the executions, as long as the result exists.
+    pub(crate) fn enter(&self) -> Option<foreign::OwnThread> {
+        let registration = self.registration.borrow();
+        registration.as_ref().map(Registration::enter)
+    }
+
+    /// Gives the next execution a stamp.
+    fn begin_stamp(&self) {
+        let reserve = |block| {
+            if let Some(registration) = &mut *self.registration.borrow_mut() {
+                registration.add_block(block);
+            }
+        };
+        self.stamp.set(self.stamps.borrow_mut().next(reserve));
+        self.marks_before.set(foreign::marks());
+    }
+
+    /// Returns a use of the check's values by a foreign thread that has not been reported yet.
+    #[inline]
+    pub(crate) fn foreign_use(&self) -> Option<ForeignUse> {
+        self.intrusions.take().map(|it| self.describe(&it))
+    }
+
+    /// True when foreign threads took part in the check, as far as known.
+    pub(crate) fn has_foreign_threads(&self) -> bool {
+        self.intrusions.took_part()
+    }
+
+    /// Finds the value of an intrusion, and its last use, in the execution that has just stopped.
+    #[cold]
+    fn describe(&self, intrusion: &Intrusion) -> ForeignUse {
+        let (known, touch) = (intrusion.known, &intrusion.touch);
+        let is_earlier = intrusion.stamp.is_some_and(|it| it != self.stamp.get());
+        let find = |things: &RefCell<Things>| {
+            let made = known.made.filter(|_| !is_earlier)?;
+            things.borrow().find_made(known.kind, made, intrusion.index)
+        };
+        let object = find(&self.objects).map(ObjectId::new);
+        let location = find(&self.locations).map(LocationId::new);
+        let exploration = self.exploration.borrow();
+        let is_use = |operation: &Operation| {
+            let is_object = object.is_some() && operation.object() == object;
+            is_object || (location.is_some() && operation.location() == location)
+        };
+        let mut last = exploration.execution().events.iter().rev();
+        let last = last.find(|event| is_use(&event.operation));
+        let used = match intrusion.found_by {
+            Some((thread, place)) => Some((thread, self.site(place))),
+            None => last.map(|event| (event.id.thread, event.site)),
+        };
+        ForeignUse {
+            thread: touch.thread.clone(),
+            kind: known.kind,
+            object,
+            location,
+            made: known.made.map(|place| self.site(place)),
+            handle_of: known.handle_of.filter(|_| !is_earlier),
+            site: touch.place.map(|place| self.site(place)),
+            used,
+        }
     }
 
     /// Returns the present value of an atomic, for its sole owner; `None` if the execution has not

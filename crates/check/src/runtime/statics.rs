@@ -161,7 +161,7 @@ impl Context {
         let initial = initial_bytes(value, value.identity(), value.made())?;
         let _aside = alloc::aside();
         let mut statics = self.statics.borrow_mut();
-        let number = statics.number(word);
+        let number = statics.number(word, || self.use_static(value.identity(), *value.made()));
         let copy = match &statics.entries[number].copy {
             Some(copy) => copy,
             None => {
@@ -194,22 +194,33 @@ impl Context {
     pub(super) fn static_thing(
         &self,
         identity: &Identity,
+        made: Made,
         register: impl FnOnce() -> usize,
     ) -> usize {
         let word = word(identity).expect("raddle: not a static");
         let mut statics = self.statics.borrow_mut();
-        let number = statics.number(word);
+        let number = statics.number(word, || self.use_static(identity, made));
         let thing = &mut statics.entries[number].thing;
         if thing.0 != self.stamp() {
             *thing = (self.stamp(), register());
         }
         thing.1
     }
+
+    /// Records the first use of a static by the check.
+    #[cold]
+    fn use_static(&self, identity: &Identity, made: Made) {
+        let _aside = alloc::aside();
+        if self.intrusions.use_static(identity.address(), made) {
+            self.notice_foreign();
+        }
+    }
 }
 
 impl Statics {
-    /// Returns the entry of the static whose identity is in this word of the image.
-    fn number(&mut self, word: usize) -> usize {
+    /// Returns the entry of the static whose identity is in this word of the image; `first_use` is
+    /// called when there was none.
+    fn number(&mut self, word: usize, first_use: impl FnOnce()) -> usize {
         if self.numbers.is_empty() {
             self.numbers = vec![0; image::length() / size_of::<u64>() + 1];
         }
@@ -220,6 +231,7 @@ impl Statics {
                 block: None,
             });
             self.numbers[word] = self.entries.len() as u32;
+            first_use();
         }
         self.numbers[word] as usize - 1
     }

@@ -56,7 +56,8 @@ impl Things {
         made: Made,
         register: impl FnOnce() -> usize,
     ) -> usize {
-        let known = if identity.is_shared() {
+        // A mark of a foreign thread was left before the execution, which has not used the value yet.
+        let known = if identity.is_shared() && !identity.is_marked() {
             self.find_shared(identity)
         } else {
             None
@@ -89,6 +90,23 @@ impl Things {
         self.list
             .iter()
             .position(|&(_, address)| address == identity.address())
+    }
+
+    /// Returns the index of the value that was made there, if there is one; of several, the one with
+    /// this index.
+    pub(super) fn find_made(
+        &self,
+        kind: &str,
+        place: &'static Location<'static>,
+        index: Option<usize>,
+    ) -> Option<usize> {
+        let is_it = |made: &Made| made.kind == kind && made.place == place;
+        match index {
+            Some(index) => (self.list.get(index))
+                .is_some_and(|(made, _)| is_it(made))
+                .then_some(index),
+            None => self.list.iter().position(|(made, _)| is_it(made)),
+        }
     }
 
     /// Stores the name that the program gave it.

@@ -392,6 +392,7 @@ impl<'a> Finished<'a> {
             Ending::TooManyEvents
             | Ending::StackOverflow(_)
             | Ending::MemoryError
+            | Ending::Interfered
             | Ending::Diverged(_) => Ended::CutShort,
         }
     }

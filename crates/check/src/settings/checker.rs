@@ -166,12 +166,13 @@ impl Checker {
         }
     }
 
-    /// Returns the policy of spurious wake-ups, time-outs and spurious failures.
+    /// Returns the policy of choices that the program does not make itself.
     pub(crate) fn policy(&self) -> Policy {
         Policy {
             spurious_wakeups: self.spurious_wakeups,
             timeouts: self.timeouts,
             weak_cas: self.weak_cas,
+            waiting_writers: self.waiting_writers,
         }
     }
 

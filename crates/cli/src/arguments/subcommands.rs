@@ -23,6 +23,10 @@ pub struct TestArguments {
     /// Run only tests whose name contains this text.
     pub filter: Option<String>,
 
+    /// Run only the test whose name is the filter.
+    #[arg(long, requires = "filter")]
+    pub exact: bool,
+
     /// Check unmodified tests that use the types of std.
     #[arg(long)]
     pub native: bool,

@@ -68,6 +68,7 @@ fn every_flag_of_test_is_read() {
         arguments,
         TestArguments {
             filter: Some("counter".to_owned()),
+            exact: false,
             native: false,
             settings: SettingFlags::default(),
             jobs: Some(2),

@@ -38,7 +38,9 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
         }
         false => with_raddle(built)?,
     };
-    let tests = list(&binaries, options.filter.as_deref(), for_tests)?;
+    let exact = options.exact.then(|| OsString::from("--exact"));
+    let for_tests: Vec<_> = for_tests.iter().cloned().chain(exact).collect();
+    let tests = list(&binaries, options.filter.as_deref(), &for_tests)?;
     let mut reporter = Reporter::new(&binaries, &tests, format, workspace.root);
     if let Some(directory) = data_directory::from_environment() {
         leftovers::clear(&directory);

@@ -131,11 +131,14 @@ impl TestBinary {
         filter: Option<&str>,
         arguments: &[OsString],
     ) -> Result<Vec<String>, Error> {
+        let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
         if !self.has_harness {
-            let is_selected = filter.is_none_or(|filter| self.name.contains(filter));
+            let is_selected = filter.is_none_or(|filter| match has("--exact") {
+                true => self.name == filter,
+                false => self.name.contains(filter),
+            });
             return Ok(is_selected.then(|| self.name.clone()).into_iter().collect());
         }
-        let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
         let all = self.list(filter, arguments)?;
         if has("--ignored") || has("--include-ignored") {
             return Ok(all);

@@ -56,6 +56,27 @@ fn a_binary_without_libtest_is_one_test() {
     assert!(!calls.contains("list"), "{calls}");
 }
 
+/// As in the printed command of a replay.
+#[test]
+fn an_exact_name_selects_one_test() {
+    let workspace = Workspace::new("an_exact_name");
+    workspace.build_from("plain-tests", &["one"]);
+    workspace.write("rustc.object", INSTRUMENTED);
+    let (code, stderr) = run(&workspace, &["test", "--native", "one", "--exact"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let calls = workspace.calls();
+    assert!(calls.contains("list one --exact --list"), "{calls}");
+    // A binary without libtest has the name of the test.
+    for (filter, count) in [("queue", 1), ("que", 0)] {
+        let workspace = Workspace::new(&format!("an_exact_name_{filter}"));
+        workspace.build_from("other-tests", &["queue"]);
+        workspace.write("rustc.object", INSTRUMENTED);
+        let (_, stderr) = run(&workspace, &["test", "--native", filter, "--exact"]);
+        let found = stderr.matches("checking 1 test in 1 binary").count();
+        assert_eq!(found, count, "{stderr}");
+    }
+}
+
 #[test]
 fn tests_that_use_raddle_are_skipped() {
     let workspace = Workspace::new("tests_that_use_raddle");

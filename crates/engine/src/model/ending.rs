@@ -22,6 +22,8 @@ pub enum Ending {
     StackOverflow(ThreadId),
     /// A thread used memory that was not there.
     MemoryError,
+    /// A thread that the check does not control used a value of the execution.
+    Interfered,
     /// The program did not do what it did before.
     Diverged(Divergence),
 }

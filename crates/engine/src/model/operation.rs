@@ -294,12 +294,15 @@ impl Operation {
 pub enum Chance {
     /// A parked thread goes on without its token.
     SpuriousUnpark,
+    /// A thread that reads under an `RwLock` cannot do so again, because a writer waits.
+    WriterFirst,
 }
 
 impl Chance {
     fn label(self) -> &'static str {
         match self {
             Chance::SpuriousUnpark => "spurious-unpark",
+            Chance::WriterFirst => "writer-first",
         }
     }
 }

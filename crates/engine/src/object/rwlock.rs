@@ -1,7 +1,20 @@
 //! A readers-writer lock: any number of readers, or one writer.
 //!
 //! Completions are in one total order, those of readers too, although two readers who overlap could
-//! come either way round without anybody noticing.
+//! come either way round without a difference.
+//!
+//! Readers may overtake a writer that waits. std leaves that open, and on some systems the lock lets no
+//! further reader in while a writer waits. For a thread that reads already, that is a deadlock: the
+//! writer waits for it, and it for the writer. So a second read of a thread has two alternatives
+//! ([`Chance::WriterFirst`](crate::Chance::WriterFirst)): it is granted as every read, or it is a
+//! [`Call::ReadBehind`], which waits for ever. The thread does nothing after that, so whatever another
+//! thread does, until it waits to write, can also come before. Hence the second alternative is possible
+//! exactly if a writer waits at the end of the execution; else the execution does not count.
+//!
+//! A thread that reads for the first time and would have to wait for a writer adds nothing by itself: the
+//! read is granted after the writer, an order that is explored anyway. It is different only if the thread
+//! that keeps the writer waiting waits for this very reader. That deadlock is not looked for, as every
+//! read would have two alternatives then.
 
 use super::effect::{Effect, Mode};
 use super::synchronization::Synchronization;
@@ -25,6 +38,8 @@ pub struct RwLock {
 pub enum Call {
     /// Take it for reading, waiting while a thread writes.
     Read,
+    /// Take it for reading again, when no writer waits any more; one does, for the caller.
+    ReadBehind,
     /// Take it for reading if no thread writes.
     TryRead,
     /// Take it for writing, waiting while a thread reads or writes.
@@ -49,6 +64,7 @@ pub enum Call {
 tables! {
     Call {
         "read" => Read,
+        "read-behind" => ReadBehind,
         "try-read" => TryRead,
         "write" => Write,
         "try-write" => TryWrite,
@@ -63,7 +79,7 @@ tables! {
 impl Request for Call {
     fn label(self) -> &'static str {
         match self {
-            Call::Read => "read",
+            Call::Read | Call::ReadBehind => "read",
             Call::TryRead => "try-read",
             Call::Write => "write",
             Call::TryWrite => "try-write",
@@ -78,7 +94,7 @@ impl Request for Call {
     fn takes(self) -> bool {
         matches!(
             self,
-            Call::Read | Call::TryRead | Call::Write | Call::TryWrite
+            Call::Read | Call::ReadBehind | Call::TryRead | Call::Write | Call::TryWrite
         )
     }
 
@@ -97,7 +113,7 @@ impl Request for Call {
     fn intended_lock_effect(self) -> Option<Effect> {
         let take = |mode, waits| Some(Effect::Take { mode, waits });
         match self {
-            Call::Read => take(Mode::Read, true),
+            Call::Read | Call::ReadBehind => take(Mode::Read, true),
             Call::TryRead => take(Mode::Read, false),
             Call::Write => take(Mode::Write, true),
             Call::TryWrite => take(Mode::Write, false),
@@ -124,6 +140,11 @@ impl RwLock {
     /// Whether some writer panicked.
     pub fn poisoned(&self) -> bool {
         self.poisoned
+    }
+
+    /// True when the thread reads.
+    pub fn is_read_by(&self, thread: ThreadId) -> bool {
+        self.readers.contains(&thread)
     }
 
     fn is_readable(&self) -> bool {
@@ -156,6 +177,7 @@ impl Machine for RwLock {
     fn open(&self, call: Call, _by: ThreadId) -> bool {
         match call {
             Call::Read => self.is_readable(),
+            Call::ReadBehind => false,
             Call::Write => self.is_writable(),
             Call::TryRead
             | Call::TryWrite
@@ -171,7 +193,7 @@ impl Machine for RwLock {
         match call {
             Call::TryRead if !self.is_readable() => Reply::grant(Grant::Refused),
             Call::TryWrite if !self.is_writable() => Reply::grant(Grant::Refused),
-            Call::Read | Call::TryRead => {
+            Call::Read | Call::ReadBehind | Call::TryRead => {
                 self.readers.push(by);
                 self.taken()
             }
@@ -216,7 +238,7 @@ impl Machine for RwLock {
         let (written, read) = (0, 1);
         match call {
             _ if call.takes() && reply.to_grant() == Grant::Refused => Synchronization::NONE,
-            Call::Read | Call::TryRead => Synchronization::acquire(written),
+            Call::Read | Call::ReadBehind | Call::TryRead => Synchronization::acquire(written),
             Call::Write | Call::TryWrite => Synchronization::acquire(written).and_acquire(read),
             Call::WriteUnlock { .. } | Call::Downgrade => Synchronization::release(written),
             Call::ReadUnlock => Synchronization::release(read),

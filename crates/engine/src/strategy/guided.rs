@@ -43,8 +43,7 @@ impl Strategy for Guided {
             let thread = state.execution().thread_at(&step.thread);
             if let Some(thread) = thread.filter(|&thread| state.is_enabled(thread)) {
                 self.last = thread;
-                let possible = step.outcome.number() < state.outcomes(thread)
-                    && state.allows(thread, step.outcome);
+                let possible = state.may_replay(thread, step.outcome);
                 return Ok(Choice {
                     outcome: if possible {
                         step.outcome

@@ -218,11 +218,15 @@ impl State {
         })
     }
 
-    /// Whether some thread has said that the execution does not count.
+    /// Whether an execution in which no thread can go on does not count: some thread has said so, or
+    /// waits behind a writer that is not there.
     fn is_discarded(&self) -> bool {
+        let ids = (0..self.threads.len()).map(ThreadId::new);
+        let mut behind = ids.filter(|&thread| self.waits_behind_no_writer(thread));
         self.threads
             .iter()
             .any(|thread| matches!(thread.pending, Operation::Assume))
+            || behind.next().is_some()
     }
 
     fn reset(&mut self, with_views: bool, with_order: bool) {

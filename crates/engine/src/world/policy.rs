@@ -1,13 +1,16 @@
-//! Policy of choices that the program does not make itself: spurious wake-ups, time-outs and spurious
-//! failures of weak compare-exchanges.
+//! Policy of choices that the program does not make itself: spurious wake-ups, time-outs, spurious
+//! failures of weak compare-exchanges, and writers that keep readers out.
 //!
-//! Each is bounded per thread and execution, so that every search ends. The counts depend on nothing but
-//! the thread's own past, so a replay of the same schedule makes the same choices.
+//! The spurious ones are bounded per thread and execution, so that every search ends. The counts depend on
+//! nothing but the thread's own past, so a replay of the same schedule makes the same choices.
 
-use super::World;
 use super::strategy::Dispatch;
-use crate::base::ids::ThreadId;
+use super::{State, Thread, World};
+use crate::base::ids::{ObjectId, ThreadId};
+use crate::base::outcome::Outcome;
 use crate::model::event::Event;
+use crate::model::operation::{Chance, Operation};
+use crate::object::{self, Object, rwlock};
 
 /// Maximum spurious wake-ups of a thread per execution. One shows a wait outside of a loop; each more
 /// multiplies the classes of every wait.
@@ -25,6 +28,8 @@ pub struct Policy {
     pub timeouts: bool,
     /// Weak compare-exchanges may fail although the value is the expected one.
     pub weak_cas: bool,
+    /// A writer that waits may keep out a thread that reads under the same lock already.
+    pub waiting_writers: bool,
 }
 
 impl Default for Policy {
@@ -33,6 +38,7 @@ impl Default for Policy {
             spurious_wakeups: true,
             timeouts: true,
             weak_cas: true,
+            waiting_writers: true,
         }
     }
 }
@@ -42,6 +48,57 @@ impl Default for Policy {
 pub(super) struct SpuriousCounts {
     wakeups: u8,
     failures: u8,
+}
+
+impl State {
+    /// Returns the other threads that wait to write under this lock.
+    fn writers_of(&self, lock: ObjectId, reader: ThreadId) -> impl Iterator<Item = ThreadId> {
+        let write = Operation::Call {
+            object: lock,
+            call: object::Call::RwLock(rwlock::Call::Write),
+        };
+        let waits = move |&(index, thread): &(usize, &Thread)| {
+            index != reader.index() && thread.pending == write
+        };
+        let threads = self.threads.iter().enumerate();
+        threads.filter(waits).map(|(index, _)| ThreadId::new(index))
+    }
+
+    /// True when a writer waits for a lock under which the thread reads.
+    pub(super) fn keeps_writer_waiting(&self, reader: ThreadId) -> bool {
+        let objects = self.execution.objects.iter().enumerate();
+        let is_read =
+            |object: &Object| matches!(object, Object::RwLock(lock) if lock.is_read_by(reader));
+        let mut read = objects.filter(|(_, object)| is_read(object));
+        read.any(|(index, _)| {
+            let mut writers = self.writers_of(ObjectId::new(index), reader);
+            writers.next().is_some()
+        })
+    }
+
+    /// True when the thread waits behind a writer that is not there.
+    pub(super) fn waits_behind_no_writer(&self, reader: ThreadId) -> bool {
+        match *self.pending(reader) {
+            Operation::Call {
+                object,
+                call: object::Call::RwLock(rwlock::Call::ReadBehind),
+            } => self.writers_of(object, reader).next().is_none(),
+            _ => false,
+        }
+    }
+
+    /// True when a recorded step may have this outcome. Unlike with [`State::allows`], a writer that keeps
+    /// the thread from reading may come later.
+    pub(crate) fn may_replay(&self, thread: ThreadId, outcome: Outcome) -> bool {
+        let is_writer_first = matches!(
+            self.pending(thread),
+            Operation::Chance {
+                what: Chance::WriterFirst
+            }
+        );
+        outcome.number() < self.outcomes(thread)
+            && (is_writer_first || self.allows(thread, outcome))
+    }
 }
 
 impl<D: Dispatch> World<D> {
@@ -54,6 +111,15 @@ impl<D: Dispatch> World<D> {
     /// Returns the policy.
     pub fn policy(&self) -> Policy {
         self.policy
+    }
+
+    /// True when a read of the thread may have to wait behind a writer for ever: it reads under this
+    /// lock already.
+    #[inline]
+    pub fn may_read_behind(&self, thread: ThreadId, lock: ObjectId) -> bool {
+        let lock = &self.state.execution.objects[lock.index()];
+        self.policy.waiting_writers
+            && matches!(lock, Object::RwLock(lock) if lock.is_read_by(thread))
     }
 
     /// True when the thread's next wait may end without a notification.

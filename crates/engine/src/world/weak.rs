@@ -5,7 +5,7 @@ use crate::base::ids::{EventId, LocationId, ThreadId};
 use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::model::execution::resolution;
-use crate::model::operation::{Operation, UpdateKind};
+use crate::model::operation::{Chance, Operation, UpdateKind};
 
 impl State {
     /// Number of outcomes of the thread's pending operation, if that depends on its clock. Some of them
@@ -40,10 +40,19 @@ impl State {
     /// True when the thread's pending operation may have this outcome, one of its
     /// [`outcomes`](State::outcomes).
     pub fn allows(&self, thread: ThreadId, outcome: Outcome) -> bool {
-        if outcome.is_first() || !self.views.is_on() {
+        if outcome.is_first() {
             return true;
         }
         let operation = self.pending(thread);
+        if let Operation::Chance {
+            what: Chance::WriterFirst,
+        } = operation
+        {
+            return self.keeps_writer_waiting(thread);
+        }
+        if !self.views.is_on() {
+            return true;
+        }
         let (location, back, writes) = match *operation {
             Operation::Load { location, .. } => (location, outcome.back(), false),
             Operation::Store { location, .. } => (location, outcome.back(), true),

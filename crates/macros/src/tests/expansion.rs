@@ -27,7 +27,7 @@ fn every_option_calls_its_setter_in_order() {
     let arguments = r#"
         strategy = "pct", max_executions = 50_000, max_time = "20s", max_events = 1_000,
         seed = 7, memory = "rc11", keep_going = true, spurious_wakeups = false, timeouts = false,
-        weak_cas = false, known_schedules = false, lock_order = "deny", leaks = "allow",
+        weak_cas = false, waiting_writers = false, known_schedules = false, lock_order = "deny", leaks = "allow",
         shorten = false, watchdog = "1m", reduce = "symmetry, releases", stack_size = 256 * 1024,
         crate = my::raddle,
     "#;
@@ -50,6 +50,7 @@ fn counter() {
                 .spurious_wakeups(false)
                 .timeouts(false)
                 .weak_cas(false)
+                .waiting_writers(false)
                 .known_schedules(false)
                 .set_option("lock_order", "deny")
                 .set_option("leaks", "allow")

@@ -43,7 +43,8 @@ impl Program for NativeProgram {
     fn command(&self, binary: &RunningBinary, check: Option<&CheckName>) -> String {
         let words: Vec<String> = match check {
             Some(check) if *self == NativeProgram::Test => {
-                let run = format!("cargo raddle test --native {}", shell_word(&check.test));
+                let test = shell_word(&check.test);
+                let run = format!("cargo raddle test --native {test} --exact");
                 settings().chain([run]).collect()
             }
             _ if binary.is_test => return Library.command(binary, check),

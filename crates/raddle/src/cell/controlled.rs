@@ -6,6 +6,7 @@ use std::panic::Location;
 
 use crate::labelled::{Labelled, Thing};
 use raddle_check::runtime::Identity;
+use raddle_check::runtime::foreign::{self, using};
 use raddle_check::runtime::statics::Virtual;
 use raddle_check::runtime::{Made, current};
 
@@ -24,18 +25,21 @@ use raddle_check::runtime::{Made, current};
 /// There is no `from_mut`, because this cell is larger than its value, and `get_mut` is not `const`.
 pub struct UnsafeCell<T: ?Sized> {
     identity: CellIdentity,
-    made: Made,
     value: std::cell::UnsafeCell<T>,
 }
 
 /// The identity of a cell, which tells when it is dropped. (A destructor of the cell itself would
 /// change what the compiler lets the value borrow.)
-struct CellIdentity(Identity);
+struct CellIdentity {
+    identity: Identity,
+    made: Made,
+}
 
 impl Drop for CellIdentity {
     fn drop(&mut self) {
-        if let Some(context) = current() {
-            context.drop_cell(&self.0);
+        match current() {
+            Some(context) => context.drop_cell(&self.identity),
+            None => foreign::drops(&self.identity, &self.made, self.made.place),
         }
     }
 }
@@ -45,17 +49,22 @@ impl<T> UnsafeCell<T> {
     #[track_caller]
     pub const fn new(value: T) -> Self {
         UnsafeCell {
-            identity: CellIdentity(Identity::new()),
-            made: Made {
-                kind: "UnsafeCell",
-                place: Location::caller(),
+            identity: CellIdentity {
+                identity: Identity::new(),
+                made: Made {
+                    kind: "UnsafeCell",
+                    place: Location::caller(),
+                },
             },
             value: std::cell::UnsafeCell::new(value),
         }
     }
 
     /// The value, when no other thread can access it.
+    #[track_caller]
     pub fn into_inner(self) -> T {
+        let CellIdentity { identity, made } = &self.identity;
+        using(identity, made, Location::caller());
         self.value.into_inner()
     }
 
@@ -73,19 +82,26 @@ impl<T: ?Sized> UnsafeCell<T> {
     /// A pointer to the value.
     #[track_caller]
     pub fn get(&self) -> *mut T {
-        let Some(context) = current() else {
+        let CellIdentity { identity, made } = &self.identity;
+        let Some(context) = using(identity, made, Location::caller()) else {
             return self.value.get();
         };
         let this = context.here(self);
-        context.access_cell(&this.identity.0, &this.made, true, Location::caller());
+        context.access_cell(
+            &this.identity.identity,
+            &this.identity.made,
+            true,
+            Location::caller(),
+        );
         this.value.get()
     }
 
     /// The value, when no other thread can access it.
     #[track_caller]
     pub fn get_mut(&mut self) -> &mut T {
-        if let Some(context) = current() {
-            context.own_cell(&self.identity.0, Some(Location::caller()));
+        let CellIdentity { identity, made } = &self.identity;
+        if let Some(context) = using(identity, made, Location::caller()) {
+            context.own_cell(identity, Some(Location::caller()));
         }
         self.value.get_mut()
     }
@@ -116,11 +132,13 @@ impl<T: ?Sized> UnsafeCell<T> {
         place: &'static Location<'static>,
         f: impl FnOnce(*mut T) -> R,
     ) -> R {
-        let Some(context) = current() else {
+        let CellIdentity { identity, made } = &self.identity;
+        let Some(context) = using(identity, made, place) else {
             return f(self.value.get());
         };
         let this = context.here(self);
-        let _ongoing = context.begin_access(&this.identity.0, &this.made, writes, place);
+        let _ongoing =
+            context.begin_access(&this.identity.identity, &this.identity.made, writes, place);
         f(this.value.get())
     }
 }
@@ -128,7 +146,7 @@ impl<T: ?Sized> UnsafeCell<T> {
 impl<T: ?Sized> Labelled for UnsafeCell<T> {
     fn thing(&self) -> Thing<'_> {
         let this = current().map_or(self, |context| context.here(self));
-        Thing::cell(&this.identity.0, this.made)
+        Thing::cell(&this.identity.identity, this.identity.made)
     }
 }
 
@@ -137,11 +155,11 @@ impl<T: ?Sized> Virtual for UnsafeCell<T> {
     const DROPS: bool = std::mem::needs_drop::<T>();
 
     fn identity(&self) -> &Identity {
-        &self.identity.0
+        &self.identity.identity
     }
 
     fn made(&self) -> &Made {
-        &self.made
+        &self.identity.made
     }
 
     fn is_guarded(&self) -> bool {

@@ -115,7 +115,8 @@ impl<T> Port<T> {
                 port.receive()
             }
             PortEnd::Inside(shared) => {
-                let (context, place) = (shared.mailbox.context(), Location::caller());
+                let place = Location::caller();
+                let context = shared.mailbox.context_at(place);
                 match shared.mailbox.receive(context, place) {
                     Polled::Message(number) => shared.take(number, place),
                     Polled::Empty | Polled::Disconnected => unreachable!("ports are never closed"),
@@ -150,7 +151,8 @@ impl<T> Sender<T> {
             }
             PortEnd::Inside(shared) => shared,
         };
-        let (context, place) = (shared.mailbox.context(), Location::caller());
+        let place = Location::caller();
+        let context = shared.mailbox.context_at(place);
         shared.call_places(context, semaphore::Call::Acquire, place);
         shared.mailbox.send(context, place, message);
         if shared.kind == PortKind::Synchronous {
@@ -165,7 +167,11 @@ impl<T> Shared<T> {
     /// The message that was received.
     fn take(&self, number: u32, place: &'static Location<'static>) -> T {
         let message = self.mailbox.messages().take(number);
-        self.call_places(self.mailbox.context(), semaphore::Call::Release, place);
+        self.call_places(
+            self.mailbox.context_at(place),
+            semaphore::Call::Release,
+            place,
+        );
         message
     }
 
@@ -204,7 +210,7 @@ pub(super) trait Alternative {
     fn object(&self, context: &Context, world: &mut World) -> ObjectId;
 
     /// Panics if the port cannot be used here.
-    fn check(&self);
+    fn check(&self, place: &'static Location<'static>);
 }
 
 impl<T> Alternative for Port<T> {
@@ -229,11 +235,11 @@ impl<T> Alternative for Port<T> {
         }
     }
 
-    fn check(&self) {
+    fn check(&self, place: &'static Location<'static>) {
         match &self.end {
             PortEnd::Outside(_) => check_outside(self.made),
             PortEnd::Inside(shared) => {
-                shared.mailbox.context();
+                shared.mailbox.context_at(place);
             }
         }
     }
@@ -242,7 +248,8 @@ impl<T> Alternative for Port<T> {
 /// Waits until one of the ports has a message; the port's position and the message's number.
 #[track_caller]
 pub(super) fn first_of(ports: &[&dyn Alternative]) -> (usize, u32) {
-    ports.iter().for_each(|port| port.check());
+    let place = Location::caller();
+    ports.iter().for_each(|port| port.check(place));
     let Some(context) = current() else {
         let ports: Vec<_> = ports.iter().filter_map(|port| port.outside()).collect();
         return (plain::port::first_of(&ports), 0);

@@ -9,6 +9,7 @@ use raddle_engine::{ObjectId, Operation, ThreadId};
 
 use crate::labelled::{Labelled, Thing};
 use raddle_check::runtime::Identity;
+use raddle_check::runtime::foreign::{self, Known, using};
 use raddle_check::runtime::{Made, current};
 
 /// A point that threads pass in groups, as [`std::sync::Barrier`].
@@ -60,7 +61,7 @@ impl Barrier {
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let place = Location::caller();
-        let Some(context) = current() else {
+        let Some(context) = using(&self.identity, &self.made, place) else {
             return BarrierWaitResult {
                 is_leader: self.plain.wait().is_leader().into(),
                 group: None,
@@ -106,9 +107,14 @@ impl BarrierWaitResult {
 impl Group {
     fn ask(&self, place: &'static Location<'static>) -> bool {
         let context = current().filter(|context| context.stamp() == self.stamp);
-        let context = context.expect(
-            "raddle: is_leader was asked of a barrier when the execution was over; ask inside the body of the check",
-        );
+        let context = context.unwrap_or_else(|| {
+            let known = Known::without_place("BarrierWaitResult");
+            foreign::uses_of(self.stamp, None, known, place);
+            panic!(
+                "raddle: is_leader was asked of a barrier outside its execution; ask inside the body of the \
+                 check, in a thread of `raddle::thread`"
+            )
+        });
         let reply = context.perform(place, |_| Operation::Leads {
             barrier: self.barrier,
             member: self.member,

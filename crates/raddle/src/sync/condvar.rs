@@ -17,7 +17,8 @@ use raddle_check::protocol::{
     condvar::{Wait, Waiter, first},
 };
 use raddle_check::runtime::Identity;
-use raddle_check::runtime::{Context, Made, current};
+use raddle_check::runtime::foreign::using;
+use raddle_check::runtime::{Context, Made};
 
 /// A condition variable, as [`std::sync::Condvar`].
 ///
@@ -66,7 +67,9 @@ impl Condvar {
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let result = match guard.context() {
             Some(context) => self.wait_inside(context, guard, None, Location::caller()),
-            None => guard.wait_outside(|raw| (ignore_poison(self.plain.wait(raw)), false)),
+            None => self
+                .outside(guard, Location::caller())
+                .wait_outside(|raw| (ignore_poison(self.plain.wait(raw)), false)),
         };
         map(result, |(guard, _)| guard)
     }
@@ -111,7 +114,7 @@ impl Condvar {
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let result = match guard.context() {
             Some(context) => self.wait_inside(context, guard, Some(dur), Location::caller()),
-            None => guard.wait_outside(|raw| {
+            None => self.outside(guard, Location::caller()).wait_outside(|raw| {
                 let (raw, result) = ignore_poison(self.plain.wait_timeout(raw, dur));
                 (raw, result.timed_out())
             }),
@@ -154,7 +157,7 @@ impl Condvar {
     /// Wakes one waiter, if there is any.
     #[track_caller]
     pub fn notify_one(&self) {
-        match current() {
+        match using(&self.identity, &self.made, Location::caller()) {
             None => self.plain.notify_one(),
             Some(context) => {
                 self.call(context, Location::caller(), Call::NotifyOne);
@@ -165,12 +168,18 @@ impl Condvar {
     /// Wakes all waiters.
     #[track_caller]
     pub fn notify_all(&self) {
-        match current() {
+        match using(&self.identity, &self.made, Location::caller()) {
             None => self.plain.notify_all(),
             Some(context) => {
                 self.call(context, Location::caller(), Call::NotifyAll);
             }
         }
+    }
+
+    /// A guard from outside checks, with which the calling thread is about to wait.
+    fn outside<G>(&self, guard: G, place: &'static Location<'static>) -> G {
+        using(&self.identity, &self.made, place);
+        guard
     }
 
     /// Waits as a modelled thread; returns whether the time ran out, with the guard.

@@ -13,6 +13,7 @@ use raddle_engine::{ObjectId, Reply, World};
 use crate::labelled::{Labelled, Thing};
 use raddle_check::protocol;
 use raddle_check::runtime::Identity;
+use raddle_check::runtime::foreign::using;
 use raddle_check::runtime::statics::Virtual;
 use raddle_check::runtime::{Context, Made, current};
 
@@ -74,6 +75,7 @@ impl<T> Mutex<T> {
     }
 
     /// The data, when no other thread can have the lock; an error if the lock is poisoned.
+    #[track_caller]
     pub fn into_inner(self) -> LockResult<T> {
         let poisoned = self.owner_sees_poison();
         or_poisoned(self.data.into_inner(), poisoned)
@@ -88,7 +90,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     fn lock_at(&self, place: &'static Location<'static>) -> LockResult<MutexGuard<'_, T>> {
-        let Some(context) = current() else {
+        let Some(context) = using(&self.identity, &self.made, place) else {
             let raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
             return self.guard_outside(raw, place);
         };
@@ -102,7 +104,7 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let place = Location::caller();
-        let Some(context) = current() else {
+        let Some(context) = using(&self.identity, &self.made, place) else {
             let raw = match self.raw.try_lock() {
                 Ok(raw) => raw,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -121,7 +123,7 @@ impl<T: ?Sized> Mutex<T> {
     /// True when some thread panicked while it had the lock.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        match current() {
+        match using(&self.identity, &self.made, Location::caller()) {
             None => self.poisoned.load(Ordering::Relaxed),
             Some(context) => {
                 let lock = context.here(self);
@@ -134,7 +136,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Makes the lock count as not poisoned.
     #[track_caller]
     pub fn clear_poison(&self) {
-        match current() {
+        match using(&self.identity, &self.made, Location::caller()) {
             None => self.poisoned.store(false, Ordering::Relaxed),
             Some(context) => {
                 let lock = context.here(self);
@@ -144,6 +146,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// The data, when no other thread can have the lock; an error if the lock is poisoned.
+    #[track_caller]
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
         let poisoned = self.owner_sees_poison();
         or_poisoned(self.data.get_mut(), poisoned)
@@ -163,8 +166,10 @@ impl<T: ?Sized> Mutex<T> {
         Object::Mutex(object::mutex::Mutex::new(poisoned))
     }
 
+    #[track_caller]
     fn owner_sees_poison(&self) -> bool {
-        match current().and_then(|context| context.owned_state(&self.identity)) {
+        let context = using(&self.identity, &self.made, Location::caller());
+        match context.and_then(|context| context.owned_state(&self.identity)) {
             Some(Object::Mutex(state)) => state.poisoned(),
             _ => self.poisoned.load(Ordering::Relaxed),
         }

@@ -15,6 +15,7 @@ use super::mutex::or_poisoned;
 use crate::labelled::{Labelled, Thing};
 use raddle_check::protocol;
 use raddle_check::runtime::Identity;
+use raddle_check::runtime::foreign::using;
 use raddle_check::runtime::statics::Virtual;
 use raddle_check::runtime::{Context, Made, current};
 
@@ -23,9 +24,9 @@ use raddle_check::runtime::{Context, Made, current};
 /// Inside a check, taking the lock and releasing it are operations that the engine schedules; which
 /// thread gets a free lock is one of the choices it explores. Outside one, this is std's lock.
 ///
-/// std leaves open whether readers may overtake a writer that waits. Inside a check they may, so a
-/// thread that reads while it already does never waits for a writer; on some systems it would, and
-/// a deadlock of that kind is not found.
+/// std leaves open whether readers may overtake a writer that waits. Inside a check they may. A thread
+/// that reads already may also have to wait behind the writer when it reads again, which is a deadlock,
+/// as [`Checker::waiting_writers`](crate::Checker::waiting_writers) says.
 pub struct RwLock<T: ?Sized> {
     lock: Lock,
     data: UnsafeCell<T>,
@@ -102,6 +103,7 @@ impl<T> RwLock<T> {
     }
 
     /// The data, when no other thread can have the lock; an error if the lock is poisoned.
+    #[track_caller]
     pub fn into_inner(self) -> LockResult<T> {
         let poisoned = self.lock.owner_sees_poison();
         or_poisoned(self.data.into_inner(), poisoned)
@@ -113,14 +115,15 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let place = Location::caller();
-        let Some(context) = current() else {
+        let Some(context) = self.lock.using(place) else {
             let raw = self.lock.raw.read();
             let raw = raw.unwrap_or_else(PoisonError::into_inner);
             return self.read_outside(raw, place);
         };
         let this = context.here(self);
         let object = |world: &mut World| this.lock.object(context, world);
-        let poisoned = protocol::lock::lock(context, place, Call::Read, object);
+        let behind = |world: &World, lock| world.may_read_behind(context.thread(), lock);
+        let poisoned = protocol::lock::read(context, place, object, behind);
         this.read_inside(context, poisoned, place)
     }
 
@@ -129,7 +132,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let place = Location::caller();
-        let Some(context) = current() else {
+        let Some(context) = self.lock.using(place) else {
             let raw = taken(self.lock.raw.try_read()).ok_or(TryLockError::WouldBlock)?;
             return Ok(self.read_outside(raw, place)?);
         };
@@ -145,7 +148,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let place = Location::caller();
-        let Some(context) = current() else {
+        let Some(context) = self.lock.using(place) else {
             let raw = self.lock.raw.write();
             let raw = raw.unwrap_or_else(PoisonError::into_inner);
             return self.write_outside(raw, place);
@@ -160,7 +163,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let place = Location::caller();
-        let Some(context) = current() else {
+        let Some(context) = self.lock.using(place) else {
             let raw = taken(self.lock.raw.try_write()).ok_or(TryLockError::WouldBlock)?;
             return Ok(self.write_outside(raw, place)?);
         };
@@ -175,7 +178,7 @@ impl<T: ?Sized> RwLock<T> {
     /// True when some thread panicked while it had the lock for writing.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        match current() {
+        match self.lock.using(Location::caller()) {
             None => self.lock.poisoned.load(Ordering::Relaxed),
             Some(context) => {
                 let lock = &context.here(self).lock;
@@ -188,7 +191,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Makes the lock count as not poisoned.
     #[track_caller]
     pub fn clear_poison(&self) {
-        match current() {
+        match self.lock.using(Location::caller()) {
             None => self.lock.poisoned.store(false, Ordering::Relaxed),
             Some(context) => {
                 let lock = &context.here(self).lock;
@@ -198,6 +201,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// The data, when no other thread can have the lock; an error if the lock is poisoned.
+    #[track_caller]
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
         let poisoned = self.lock.owner_sees_poison();
         or_poisoned(self.data.get_mut(), poisoned)
@@ -298,6 +302,12 @@ fn taken<G>(result: TryLockResult<G>) -> Option<G> {
 }
 
 impl Lock {
+    /// The check that the calling thread belongs to.
+    #[inline]
+    fn using<'a>(&self, place: &'static Location<'static>) -> Option<&'a Context> {
+        using(&self.identity, &self.made, place)
+    }
+
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
         protocol::call(context, place, call, |world| self.object(context, world))
     }
@@ -312,8 +322,10 @@ impl Lock {
         Object::RwLock(object::rwlock::RwLock::new(poisoned))
     }
 
+    #[track_caller]
     fn owner_sees_poison(&self) -> bool {
-        match current().and_then(|context| context.owned_state(&self.identity)) {
+        let context = self.using(Location::caller());
+        match context.and_then(|context| context.owned_state(&self.identity)) {
             Some(Object::RwLock(state)) => state.poisoned(),
             _ => self.poisoned.load(Ordering::Relaxed),
         }

@@ -10,7 +10,8 @@ use crate::labelled::{Labelled, Thing};
 use crate::plain;
 use raddle_check::protocol;
 use raddle_check::runtime::Identity;
-use raddle_check::runtime::{Context, Made, current, statics};
+use raddle_check::runtime::foreign::using;
+use raddle_check::runtime::{Context, Made, statics};
 
 /// Defines a semaphore over the plain one of the same name.
 macro_rules! semaphore {
@@ -38,7 +39,7 @@ macro_rules! semaphore {
             /// Takes a permit, waiting until there is one.
             #[track_caller]
             pub fn acquire(&self) {
-                match current() {
+                match using(&self.identity, &self.made, Location::caller()) {
                     None => self.plain.acquire(),
                     Some(context) => {
                         self.call(context, semaphore::Call::Acquire, Location::caller());
@@ -49,7 +50,9 @@ macro_rules! semaphore {
             /// Takes a permit if there is one.
             #[track_caller]
             pub fn try_acquire(&self) -> bool {
-                let Some(context) = current() else { return self.plain.try_acquire() };
+                let Some(context) = using(&self.identity, &self.made, Location::caller()) else {
+                    return self.plain.try_acquire();
+                };
                 let reply = self.call(context, semaphore::Call::TryAcquire, Location::caller());
                 reply.to_grant() != Grant::Refused
             }
@@ -57,7 +60,7 @@ macro_rules! semaphore {
             /// Gives a permit back.
             #[track_caller]
             pub fn release(&self) {
-                match current() {
+                match using(&self.identity, &self.made, Location::caller()) {
                     None => self.plain.release(),
                     Some(context) => {
                         self.call(context, semaphore::Call::Release, Location::caller());

@@ -8,6 +8,7 @@ use raddle_engine::{Chance, Operation, Reply, ThreadId};
 
 use super::handle::{Id, Inner, Thread};
 use raddle_check::protocol;
+use raddle_check::runtime::foreign::{self, Known};
 use raddle_check::runtime::{Context, current};
 
 /// Waits until another thread [unparks](Thread::unpark) the calling thread, as
@@ -81,14 +82,17 @@ impl Thread {
             (Inner::Modelled { .. }, Id::Modelled { execution, index }) => (execution, index),
             (Inner::Modelled { .. }, Id::Std(_)) => unreachable!("made with the other kind of id"),
         };
+        let place = Location::caller();
         let context = current().filter(|context| context.stamp() == execution);
         let context = context.unwrap_or_else(|| {
+            let known = Known::handle("Thread", ThreadId::new(index));
+            foreign::uses_of(execution, None, known, place);
             panic!(
                 "raddle: a thread of a check is unparked outside its execution; only threads of \
                  the same execution can do that"
             )
         });
         let thread = ThreadId::new(index);
-        call(context, thread, Call::Unpark, Location::caller());
+        call(context, thread, Call::Unpark, place);
     }
 }

@@ -12,12 +12,15 @@ use raddle_engine::Operation;
 
 use super::handle::{Inner, Thread};
 use super::spawn::{Builder, Modelled};
+use raddle_check::runtime::foreign::{self, Known};
 use raddle_check::runtime::{Context, current};
 
 /// A scope in which threads may borrow, as [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {
     /// Outside a check, std's scope does the work. A pointer, because its lifetime is std's own.
     std: AtomicPtr<()>,
+    /// Inside a check: the execution that it was made in.
+    execution: u64,
     /// Inside a check: the threads that have not been waited for.
     threads: Mutex<Vec<raddle_engine::ThreadId>>,
     scope: PhantomData<&'scope mut &'scope ()>,
@@ -33,6 +36,7 @@ where
     let place = Location::caller();
     let scope = Scope {
         std: AtomicPtr::new(std::ptr::null_mut()),
+        execution: current().map_or(0, Context::stamp),
         threads: Mutex::new(Vec::new()),
         scope: PhantomData,
         env: PhantomData,
@@ -128,6 +132,8 @@ impl Builder {
             });
         }
         let context = current().unwrap_or_else(|| {
+            let known = Known::without_place("Scope");
+            foreign::uses_of(scope.execution, None, known, place);
             panic!("raddle: a scope of a check is used by a thread that is not controlled")
         });
         // SAFETY: `scope` waits for this thread before anything that outlives `'scope` ends.

@@ -11,6 +11,7 @@ use std::thread::Result;
 use raddle_engine::Operation;
 
 use super::handle::{Inner, Thread};
+use raddle_check::runtime::foreign::{self, Known};
 use raddle_check::runtime::{Abandoned, Context, current};
 
 /// Starts a thread, as [`std::thread::spawn`].
@@ -84,6 +85,7 @@ impl Builder {
             // SAFETY: as for this function.
             Some(context) => Handle::Modelled(unsafe { self.start(context, place, f) }),
             None => {
+                foreign::starts_thread();
                 // SAFETY: as for this function.
                 let handle = unsafe { self.for_std().spawn_unchecked(f) }?;
                 let thread = Thread(Inner::Std(handle.thread().clone()));
@@ -178,9 +180,11 @@ pub(super) struct Modelled<T> {
 
 impl<T> Modelled<T> {
     /// The check it belongs to, which must be the running one.
-    fn context<'a>(&self) -> &'a Context {
+    fn context<'a>(&self, place: &'static Location<'static>) -> &'a Context {
         let context = current().filter(|context| context.stamp() == self.execution);
         context.unwrap_or_else(|| {
+            let known = Known::handle("JoinHandle", self.id);
+            foreign::uses_of(self.execution, None, known, place);
             panic!("raddle: the handle of a modelled thread is used outside its execution")
         })
     }
@@ -188,14 +192,14 @@ impl<T> Modelled<T> {
     #[inline(always)]
     pub(super) fn is_finished(&self, place: &'static Location<'static>) -> bool {
         let target = self.id;
-        self.context()
+        self.context(place)
             .observe(place, |_| Operation::IsFinished { target })
             .to_answer()
     }
 
     pub(super) fn join(&self, place: &'static Location<'static>) -> Result<T> {
         let target = self.id;
-        let context = self.context();
+        let context = self.context(place);
         context.perform(place, |_| Operation::Join { target });
         context.wait_as_long_as(target);
         let result = self

@@ -25,6 +25,9 @@ pub enum Covered {
     /// Estimated to be infeasible: thread creation and joins order the two operations, or force
     /// another one between them.
     NeverConcurrent,
+    /// Covered by no class, and every class was run: impossible in this program, under this memory
+    /// model and these settings.
+    Impossible,
 }
 
 impl fmt::Display for Covered {
@@ -34,6 +37,7 @@ impl fmt::Display for Covered {
             Covered::NotTried => "not tried",
             Covered::OrderedByLock => "ordered by a lock",
             Covered::NeverConcurrent => "never concurrent",
+            Covered::Impossible => "impossible, as every behaviour was run",
         })
     }
 }
@@ -104,7 +108,7 @@ pub struct CoverageCounts {
     pub covered: u64,
     /// Covered, feasible or infeasible, as far as observed.
     pub known: u64,
-    /// Known, not covered, and estimated to be infeasible.
+    /// Known, not covered, and infeasible, by an estimate or because every class was run.
     pub infeasible: u64,
 }
 
@@ -114,11 +118,13 @@ impl CoverageCounts {
         match covered {
             Covered::Yes => self.covered += 1,
             Covered::NotTried => {}
-            Covered::OrderedByLock | Covered::NeverConcurrent => self.infeasible += 1,
+            Covered::OrderedByLock | Covered::NeverConcurrent | Covered::Impossible => {
+                self.infeasible += 1;
+            }
         }
     }
 
-    /// Number of requirements neither covered nor estimated to be infeasible.
+    /// Number of requirements neither covered nor infeasible.
     pub fn open(&self) -> u64 {
         self.known - self.covered - self.infeasible
     }
@@ -214,6 +220,16 @@ impl Coverage {
     fn add(&mut self, goal: CoverageGoal, covered: Covered) {
         let known = self.goals.entry(goal).or_insert(covered);
         *known = (*known).min(covered);
+    }
+
+    /// Concludes that what no class covers is impossible. Called when every class was run. Requirements
+    /// that depend on the order of events within a class remain open.
+    pub fn conclude(&mut self) {
+        for (goal, covered) in &mut self.goals {
+            if *covered == Covered::NotTried && goal.metric.is_of_classes() {
+                *covered = Covered::Impossible;
+            }
+        }
     }
 
     /// True when coverage was measured.

@@ -51,7 +51,8 @@ pub enum FailureKind {
     OutOfBounds,
     /// A program in C or C++ ended with a non-zero exit status.
     Exit,
-    /// A program in C or C++ did something that raddle cannot control.
+    /// A thread that the check does not control used a value of an execution, or a program in C or
+    /// C++ did something that raddle cannot control.
     Uncontrolled,
 }
 

@@ -65,6 +65,7 @@ pub struct Report {
     pub(crate) coverage: Coverage,
     pub(crate) alone: Option<Alone>,
     pub(crate) gave_up: bool,
+    pub(crate) foreign_threads: bool,
 }
 
 impl Report {
@@ -91,6 +92,7 @@ impl Report {
             coverage: Coverage::default(),
             alone: None,
             gave_up: false,
+            foreign_threads: false,
         }
     }
 
@@ -102,6 +104,11 @@ impl Report {
     /// Sets whether the search was abandoned because executions are too long.
     pub fn set_gave_up(&mut self, gave_up: bool) {
         self.gave_up = gave_up;
+    }
+
+    /// Sets whether threads that the check does not control took part.
+    pub fn set_foreign_threads(&mut self, foreign_threads: bool) {
+        self.foreign_threads = foreign_threads;
     }
 
     /// Sets the number of classes and the guarantee.

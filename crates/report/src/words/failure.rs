@@ -72,6 +72,7 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::DataRace(_) => FailureKind::DataRace,
         Finding::MemoryError(_) => FailureKind::UseAfterFree,
         Finding::Crash(_) => FailureKind::Crash,
+        Finding::ForeignThread(_) => FailureKind::Uncontrolled,
         Finding::Nondeterminism(divergence) => match divergence.from {
             Record::EarlierRun | Record::Scheduler => FailureKind::Nondeterminism,
             Record::Schedule => FailureKind::ScheduleMismatch,

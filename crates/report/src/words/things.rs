@@ -200,6 +200,7 @@ impl Things {
             Operation::Chance { what } => match (what, event.outcome.is_yes()) {
                 (_, false) => NOTHING_UNEXPECTED.to_owned(),
                 (Chance::SpuriousUnpark, true) => "park (wakes up spuriously)".to_owned(),
+                (Chance::WriterFirst, true) => "a writer that waits goes first".to_owned(),
             },
             Operation::IsFinished { .. } | Operation::Leads { .. } => {
                 let answer = if event.reply.to_answer() { "yes" } else { "no" };

@@ -336,6 +336,7 @@ fn settings(checker: &Checker) -> Vec<(&'static str, String)> {
         ("timeouts", policy.timeouts.to_string()),
         ("weak_cas", policy.weak_cas.to_string()),
         ("reuse_memory", checker.reuse_memory.to_string()),
+        ("waiting_writers", policy.waiting_writers.to_string()),
         (
             "preemptions",
             checker

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use crate::program::Program;
 use crate::runtime::fatal::FatalReporter;
+use crate::runtime::foreign;
 use crate::runtime::{Context, Progress};
 use watch_list::WatchList;
 
@@ -106,6 +107,7 @@ pub(crate) fn begin_anew() {
 
 /// The body of the watchdog's thread.
 fn guard() {
+    foreign::disown();
     WATCH_LIST.started();
     loop {
         let shortest = WATCH_LIST.sleep(|watched| watched.limit);

@@ -6,6 +6,7 @@ use crate::base::reply::Grant;
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
+use crate::object::{Call, rwlock};
 
 /// A thread that is blocked forever.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +60,10 @@ pub fn blocked(execution: &Execution) -> Vec<Blocked> {
             let thread = ThreadId::new(index);
             let waits_for = match operation {
                 Operation::Join { target } => Some(target),
+                Operation::Call {
+                    object,
+                    call: Call::RwLock(rwlock::Call::ReadBehind),
+                } => writer_of(execution, object, thread),
                 Operation::Call { object, .. } => execution.objects[object.index()].blocked_by(),
                 _ => None,
             };
@@ -78,6 +83,18 @@ pub fn blocked(execution: &Execution) -> Vec<Blocked> {
         .collect();
     blocked.sort_by_key(|one| !in_cycle.contains(&one.thread));
     blocked
+}
+
+/// Returns a thread that waits to write under the lock.
+fn writer_of(execution: &Execution, lock: ObjectId, reader: ThreadId) -> Option<ThreadId> {
+    let write = Operation::Call {
+        object: lock,
+        call: Call::RwLock(rwlock::Call::Write),
+    };
+    let mut pending = execution.pending.iter().enumerate();
+    let is_write = |it: &Option<(Operation, SiteId)>| it.is_some_and(|(it, _)| it == write);
+    let writer = pending.find(|&(index, it)| index != reader.index() && is_write(it));
+    writer.map(|(index, _)| ThreadId::new(index))
 }
 
 /// True when the thread waits for itself through any number of others.

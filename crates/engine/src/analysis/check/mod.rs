@@ -1,6 +1,7 @@
 //! Checkers: each reads a finished execution and reports what is wrong with it.
 
 pub mod deadlock;
+pub mod foreign;
 pub mod held;
 pub mod leak;
 pub mod limit;
@@ -68,6 +69,9 @@ pub enum Finding {
     /// A thread did something for which the system ends the process. Only the front end can detect
     /// this.
     Crash(ThreadId),
+    /// A thread that the check does not control used a value of the execution. Only the front end can
+    /// detect this.
+    ForeignThread(foreign::ForeignUse),
     /// The program behaves differently under the same schedule.
     Nondeterminism(Divergence),
 }
@@ -92,7 +96,7 @@ pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -
     match ending {
         Ending::Diverged(divergence) => Some(Finding::Nondeterminism(divergence.clone())),
         Ending::StackOverflow(thread) => Some(Finding::StackOverflow(*thread)),
-        Ending::Discarded | Ending::MemoryError => None,
+        Ending::Discarded | Ending::MemoryError | Ending::Interfered => None,
         // A panic is often the reason why other threads are blocked, so it comes first.
         Ending::Complete | Ending::Deadlock | Ending::Livelock | Ending::TooManyEvents => {
             panic::unhandled(execution)

@@ -80,6 +80,21 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
+    /// True when all executions of a class cover the same requirements of this metric. The others depend
+    /// on the order of independent events: when a thread comes to a lock, or which of two reads is the
+    /// last.
+    pub fn is_of_classes(self) -> bool {
+        matches!(
+            self,
+            Metric::Follows
+                | Metric::SyncPair
+                | Metric::LocalDef
+                | Metric::RemoteDef
+                | Metric::DefUse
+                | Metric::LockOrder
+        )
+    }
+
     /// True when its requirements have two source locations.
     pub fn is_pairwise(self) -> bool {
         !matches!(

@@ -182,8 +182,7 @@ impl Replay {
         let fit = self.attempt.bindings.fit(&step, thread, state);
         let enabled = state.is_enabled(thread);
         if fit != Fit::No && enabled {
-            let possible = step.outcome.number() < state.outcomes(thread)
-                && state.allows(thread, step.outcome);
+            let possible = state.may_replay(thread, step.outcome);
             if !possible && fit == Fit::Yes {
                 return Next::Differs(Some(*state.pending(thread)));
             }

@@ -37,7 +37,7 @@ use crate::base::outcome::Outcome;
 use crate::base::rng::Rng;
 use crate::model::choice::Choice;
 use crate::model::ending::Ending;
-use crate::model::operation::Operation;
+use crate::model::operation::{Chance, Operation};
 use crate::world::State;
 
 /// Returns a random number below `bound`; draws nothing if there is only one.
@@ -105,7 +105,9 @@ impl Foregone {
             | Operation::Join { .. }
             | Operation::Delivered { .. }
             | Operation::Choose { .. }
-            | Operation::Chance { .. } => true,
+            | Operation::Chance {
+                what: Chance::SpuriousUnpark,
+            } => true,
             Operation::End => !self.ends_matter,
             _ => false,
         }

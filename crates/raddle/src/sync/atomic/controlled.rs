@@ -9,6 +9,7 @@ use raddle_engine::{LocationId, Operation, Update, UpdateKind, World};
 
 use crate::labelled::{Labelled, Thing};
 use raddle_check::runtime::Identity;
+use raddle_check::runtime::foreign::using;
 use raddle_check::runtime::{Context, Made, current, statics};
 
 /// A memory fence, as [`std::sync::atomic::fence`].
@@ -43,6 +44,12 @@ impl Shared {
             identity: Identity::new(),
             made,
         }
+    }
+
+    /// The check that the calling thread belongs to.
+    #[inline(always)]
+    fn using<'a>(&self, place: &'static Location<'static>) -> Option<&'a Context> {
+        using(&self.identity, &self.made, place)
     }
 
     #[inline]
@@ -174,9 +181,11 @@ macro_rules! atomic {
             }
 
             /// Puts the value of the running execution where std's atomic is, for its sole owner.
+            #[track_caller]
             fn settle(&mut self) {
+                let context = self.shared.using(Location::caller());
                 if let Some(word) =
-                    current().and_then(|context| context.owned_value(&self.shared.identity))
+                    context.and_then(|context| context.owned_value(&self.shared.identity))
                 {
                     *self.plain.get_mut() = Self::from_word(word);
                     self.shared.identity.forget();
@@ -184,12 +193,14 @@ macro_rules! atomic {
             }
 
             /// The value, when no other thread can access it.
+            #[track_caller]
             pub fn get_mut(&mut self) -> &mut $value {
                 self.settle();
                 self.plain.get_mut()
             }
 
             /// The value, when no other thread can access it.
+            #[track_caller]
             pub fn into_inner(mut self) -> $value {
                 *self.get_mut()
             }
@@ -204,7 +215,7 @@ macro_rules! atomic {
             #[track_caller]
             #[inline(always)]
             pub fn load(&self, ordering: Ordering) -> $value {
-                match current() {
+                match self.shared.using(Location::caller()) {
                     None => self.plain.load(ordering),
                     Some(context) => Self::from_word(self.shared.load(
                         context,
@@ -219,7 +230,7 @@ macro_rules! atomic {
             #[track_caller]
             #[inline]
             pub fn store(&self, value: $value, ordering: Ordering) {
-                match current() {
+                match self.shared.using(Location::caller()) {
                     None => self.plain.store(value, ordering),
                     Some(context) => self.shared.store(
                         context,
@@ -235,7 +246,7 @@ macro_rules! atomic {
             #[track_caller]
             #[inline(always)]
             pub fn swap(&self, value: $value, ordering: Ordering) -> $value {
-                match current() {
+                match self.shared.using(Location::caller()) {
                     None => self.plain.swap(value, ordering),
                     Some(context) => self.fetch(
                         context,
@@ -257,7 +268,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let Some(context) = current() else {
+                let Some(context) = self.shared.using(Location::caller()) else {
                     return self.plain.compare_exchange(expected, new, success, failure);
                 };
                 let orderings = (success, failure);
@@ -276,7 +287,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let Some(context) = current() else {
+                let Some(context) = self.shared.using(Location::caller()) else {
                     return self.plain.compare_exchange_weak(expected, new, success, failure);
                 };
                 let (weak, orderings) = (context.may_fail_spuriously(), (success, failure));
@@ -431,7 +442,7 @@ macro_rules! fetch {
             #[inline(always)]
             pub fn $method(&self, value: $by, ordering: Ordering) -> $value {
                 let kind: fn($by) -> UpdateKind = $kind;
-                match current() {
+                match self.shared.using(Location::caller()) {
                     None => self.plain.$method(value, ordering),
                     Some(context) => {
                         self.fetch(context, kind(value), ordering, Location::caller())

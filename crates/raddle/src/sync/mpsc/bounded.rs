@@ -14,6 +14,7 @@ use crate::labelled::Thing;
 use crate::mailbox::{Messages, used_outside};
 use raddle_check::protocol::{self, channel};
 use raddle_check::runtime::Identity;
+use raddle_check::runtime::foreign;
 use raddle_check::runtime::{Context, Made, current};
 
 type Caller = &'static Location<'static>;
@@ -52,13 +53,24 @@ impl<T> Channel<T> {
         current().filter(|context| context.stamp() == self.stamp)
     }
 
+    /// True when the thread that drops an end made at this place is in the execution of the channel.
+    fn is_here(&self, kind: &'static str, place: Caller) -> bool {
+        let is_here = self.context().is_some();
+        if !is_here {
+            foreign::uses_of(self.stamp, None, Made { kind, place }.into(), place);
+        }
+        is_here
+    }
+
     /// Initial state.
     fn state(&self) -> Object {
         Object::Channel(object::channel::Channel::new(self.bound))
     }
 
     fn call(&self, call: Call, place: Caller) -> Reply {
-        let context = self.context().unwrap_or_else(|| used_outside(self.made));
+        let Some(context) = self.context() else {
+            used_outside(self.made, self.stamp, place)
+        };
         protocol::call(context, place, call, |world| {
             context.object(world, &self.identity, self.made, || self.state())
         })
@@ -109,7 +121,7 @@ impl<T> Sender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        if self.channel.context().is_some() {
+        if self.channel.is_here("SyncSender", self.place) {
             self.channel.call(Call::HangUp, self.place);
         }
     }
@@ -167,7 +179,7 @@ impl<T> Drop for Receiver<T> {
     /// As in std, messages in the buffer are dropped by the thread that drops the receiver. Without a
     /// buffer, offered messages stay with the senders.
     fn drop(&mut self) {
-        if self.channel.context().is_some() {
+        if self.channel.is_here("Receiver", self.channel.made.place) {
             self.channel.call(Call::Leave, self.channel.made.place);
         }
         if self.channel.bound > 0 {

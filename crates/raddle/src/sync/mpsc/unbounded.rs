@@ -125,7 +125,7 @@ impl<T> Sender<T> {
         let Channel {
             mailbox, receiver, ..
         } = &*self.channel;
-        let context = mailbox.context();
+        let context = mailbox.context_at(place);
         let receiver = |world: &mut World| receiver.location(context, world);
         let port = |world: &mut World| mailbox.object(context, world);
         match channel::send(context, place, receiver, port) {
@@ -140,7 +140,7 @@ impl<T> Sender<T> {
 
     pub(super) fn clone(&self, place: Caller) -> Self {
         let mailbox = &self.channel.mailbox;
-        let context = mailbox.context();
+        let context = mailbox.context_at(place);
         context.with_world(|world| {
             let port = mailbox.object(context, world);
             world.add_sender(port);
@@ -157,7 +157,7 @@ impl<T> Sender<T> {
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         let (mailbox, presence) = (&self.channel.mailbox, &self.handle.presence);
-        if let Some(context) = mailbox.try_context() {
+        if let Some(context) = mailbox.context_of_drop("Sender", presence.made.place) {
             let operation = context.with_world(|world| Operation::HangUp {
                 port: mailbox.object(context, world),
                 location: presence.location(context, world),
@@ -176,13 +176,13 @@ pub(super) struct Receiver<T> {
 impl<T> Receiver<T> {
     pub(super) fn receive(&self, place: Caller) -> Result<T, RecvError> {
         let mailbox = &self.channel.mailbox;
-        self.receive_by(|context| mailbox.receive(context, place))
+        self.receive_by(place, |context| mailbox.receive(context, place))
             .map_err(|_| RecvError)
     }
 
     pub(super) fn try_receive(&self, place: Caller) -> Result<T, TryRecvError> {
         let channel = &*self.channel;
-        self.receive_by(|context| {
+        self.receive_by(place, |context| {
             let port = |world: &mut World| channel.mailbox.object(context, world);
             // Allocates.
             let has_no_sender = || context.apart(|| channel.has_no_sender(context, place));
@@ -192,7 +192,7 @@ impl<T> Receiver<T> {
 
     pub(super) fn receive_timeout(&self, place: Caller) -> Result<T, RecvTimeoutError> {
         let channel = &*self.channel;
-        let received = self.receive_by(|context| {
+        let received = self.receive_by(place, |context| {
             let port = |world: &mut World| channel.mailbox.object(context, world);
             let has_no_sender = || context.apart(|| channel.has_no_sender(context, place));
             channel::receive_timeout(context, place, port, has_no_sender)
@@ -206,9 +206,13 @@ impl<T> Receiver<T> {
     }
 
     /// Receives, unless the channel is known to be disconnected.
-    fn receive_by(&self, receive: impl FnOnce(&Context) -> Polled) -> Result<T, TryRecvError> {
+    fn receive_by(
+        &self,
+        place: Caller,
+        receive: impl FnOnce(&Context) -> Polled,
+    ) -> Result<T, TryRecvError> {
         let mailbox = &self.channel.mailbox;
-        let context = mailbox.context();
+        let context = mailbox.context_at(place);
         if self.disconnected.get() {
             return Err(TryRecvError::Disconnected);
         }
@@ -224,7 +228,7 @@ impl<T> Drop for Receiver<T> {
         let Channel {
             mailbox, receiver, ..
         } = &*self.channel;
-        if let Some(context) = mailbox.try_context() {
+        if let Some(context) = mailbox.context_of_drop("Receiver", receiver.made.place) {
             let place = receiver.made.place;
             let leave =
                 context.with_world(|world| channel::leave(receiver.location(context, world)));

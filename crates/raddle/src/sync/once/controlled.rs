@@ -8,6 +8,7 @@ use raddle_engine::{Grant, Reply};
 use crate::labelled::Thing;
 use raddle_check::protocol;
 use raddle_check::runtime::Identity;
+use raddle_check::runtime::foreign::using;
 use raddle_check::runtime::{Context, Made, statics};
 
 const POISONED: &str = "Once instance has previously been poisoned";
@@ -37,6 +38,11 @@ impl Controlled {
                 place: Location::caller(),
             },
         }
+    }
+
+    /// The check that the calling thread belongs to.
+    pub(super) fn using<'a>(&self, place: &'static Location<'static>) -> Option<&'a Context> {
+        using(&self.identity, &self.made, place)
     }
 
     /// Lets the caller do it, unless it is done; `work` is given whether it is poisoned.

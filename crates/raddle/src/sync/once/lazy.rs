@@ -120,6 +120,7 @@ impl<T, F> LazyLock<T, F> {
     }
 
     /// The value, if it has been made, when no other thread can access it.
+    #[track_caller]
     pub fn get_mut(this: &mut LazyLock<T, F>) -> Option<&mut T> {
         this.cell.get_mut()
     }

@@ -61,7 +61,9 @@ impl<T> OnceLock<T> {
     }
 
     /// The value, if the cell has been written.
+    #[track_caller]
     pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.controlled.using(Location::caller());
         let values = self.values.get_mut();
         let values = values.unwrap_or_else(PoisonError::into_inner);
         match present(values) {
@@ -123,12 +125,15 @@ impl<T> OnceLock<T> {
     }
 
     /// The value, if the cell has been written.
+    #[track_caller]
     pub fn into_inner(mut self) -> Option<T> {
         self.take()
     }
 
     /// The value, if the cell has been written; the cell is empty then.
+    #[track_caller]
     pub fn take(&mut self) -> Option<T> {
+        self.controlled.using(Location::caller());
         self.controlled.forget();
         let plain = self.plain.take();
         let mut values = self.values();
@@ -139,7 +144,7 @@ impl<T> OnceLock<T> {
     /// The cell that the running execution uses, and the caller.
     #[track_caller]
     pub(super) fn inside(&self) -> Option<(&Self, Caller<'_>)> {
-        let context = current()?;
+        let context = self.controlled.using(Location::caller())?;
         let this = context.here(self);
         let caller = Caller {
             context,

@@ -14,7 +14,6 @@ use std::panic::Location;
 
 use crate::labelled::{Labelled, Thing};
 use controlled::{Caller, Controlled};
-use raddle_check::runtime::current;
 
 pub use lazy::LazyLock;
 pub use lock::OnceLock;
@@ -122,7 +121,7 @@ impl Once {
     #[track_caller]
     fn caller(&self) -> Option<Caller<'_>> {
         let place = Location::caller();
-        current().map(|context| Caller {
+        self.controlled.using(place).map(|context| Caller {
             context,
             place,
             done: self.plain.is_completed(),

@@ -8,6 +8,7 @@ use raddle_engine::{ObjectId, Operation, World};
 use crate::labelled::Thing;
 use raddle_check::protocol;
 use raddle_check::runtime::Identity;
+use raddle_check::runtime::foreign::{self, using};
 use raddle_check::runtime::{Context, Made, current};
 
 /// Kept beside the value, so that weak handles can still reach it when the value is gone. The state machine,
@@ -37,22 +38,28 @@ impl Life {
 
     /// A handle is made from another one.
     pub(super) fn birth(&self, call: Call, place: &'static Location<'static>) {
-        if let Some(context) = current() {
+        if let Some(context) = using(&self.ends, &self.made, place) {
             self.call_births(context, call, place);
         }
     }
 
     /// Anything else happens, except that handles are counted.
     pub(super) fn end(&self, call: Call, place: &'static Location<'static>) {
-        if let Some(context) = current() {
-            self.call_ends(context, call, place);
+        let context = match call {
+            // Handles are dropped during unwinding, too.
+            Call::Drop | Call::DropWeak => current(),
+            _ => using(&self.ends, &self.made, place),
+        };
+        match context {
+            Some(context) => _ = self.call_ends(context, call, place),
+            None => foreign::drops(&self.ends, &self.made, place),
         }
     }
 
     /// The result of `count`, which counts handles. It is called between two loads of the number of
     /// ends, until these are equal: then the result depends on ordered events only.
     pub(super) fn count<R>(&self, place: &'static Location<'static>, count: impl Fn() -> R) -> R {
-        let Some(context) = current() else {
+        let Some(context) = using(&self.ends, &self.made, place) else {
             return count();
         };
         let mut before = self.call_ends(context, Call::Count, place);

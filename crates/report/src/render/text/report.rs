@@ -98,6 +98,7 @@ impl Report {
                 let runs = counted(self.executions, "run", "runs");
                 let all = self
                     .estimate
+                    .filter(|_| !self.foreign_threads)
                     .map_or_else(String::new, |all| all.of_all(self.classes()));
                 write!(f, "not every behaviour was run: {classes}{all} in {runs}")?;
                 if let Some(earlier) = &self.earlier {
@@ -108,6 +109,13 @@ impl Report {
                 }
                 if let Some(unseen) = self.unseen {
                     write!(f, "; {unseen}")?;
+                }
+                if self.foreign_threads {
+                    write!(
+                        f,
+                        "; threads that the check does not control used raddle's types, and their order is \
+                         not explored: start them with `raddle::thread::spawn`"
+                    )?;
                 }
             }
             Guarantee::Replayed => write!(f, "one schedule was replayed")?,

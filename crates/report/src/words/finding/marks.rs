@@ -92,6 +92,19 @@ pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Mark> {
         Finding::Hang { thread, .. } | Finding::StackOverflow(thread) | Finding::Crash(thread) => {
             list.last(*thread);
         }
+        Finding::ForeignThread(used) => {
+            let (who, what) = (context.foreigner(used), context.foreign_value(used));
+            if let Some(site) = used.site {
+                list.add(site, format!("{who} uses {what} here"), true);
+            }
+            match (used.used, used.made) {
+                (Some((thread, site)), _) => {
+                    list.add(site, format!("{} uses it here", trace.title(thread)), false);
+                }
+                (None, Some(site)) => list.add(site, "it was made here".to_owned(), false),
+                (None, None) => {}
+            }
+        }
         Finding::Nondeterminism(_) => {
             if let Some(last) = trace.steps.last() {
                 list.last(ThreadId::new(last.thread));

@@ -1,6 +1,7 @@
 //! Messages, marked lines and waiting threads of findings, with a file for each kind of finding.
 
 pub(crate) mod context;
+mod foreign;
 mod livelock;
 mod lock_order;
 pub(crate) mod marks;

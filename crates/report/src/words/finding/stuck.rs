@@ -8,10 +8,14 @@ use raddle_engine::check::leak::Unreceived;
 use raddle_engine::check::limit::Repeated;
 use raddle_engine::check::lost_wakeup::{LostWakeup, Why};
 use raddle_engine::check::notified;
-use raddle_engine::object::{Call, Object, condvar};
+use raddle_engine::object::{Call, Object, condvar, rwlock};
 use raddle_engine::{Operation, ThreadId};
 
 use crate::words::finding::context::FindingContext;
+
+/// Advice for a thread that reads under a lock twice.
+const READ_AGAIN: &str = "help: std leaves open whether a writer that waits keeps readers out, and systems \
+     differ; do not read-lock again while a guard is held, keep one guard or pass it on";
 
 impl FindingContext<'_> {
     /// Returns a line for each waiting thread.
@@ -47,6 +51,17 @@ impl FindingContext<'_> {
                 },
                 _,
             ) => write!(text, ", which no thread will notify"),
+            (
+                Operation::Call {
+                    call: Call::RwLock(rwlock::Call::ReadBehind),
+                    ..
+                },
+                Some(writer),
+            ) => write!(
+                text,
+                ": {} waits to write, and this system's lock lets no further reader in",
+                self.trace.title(writer)
+            ),
             (Operation::Join { .. }, _) | (_, None) => Ok(()),
             (_, Some(holder)) if holder == blocked.thread => {
                 write!(text, ", which it holds itself")
@@ -118,6 +133,18 @@ impl FindingContext<'_> {
             lines.push(format!("{thread} keeps running"));
         }
         lines.extend(help.map(str::to_owned));
+        let reads_behind = |one: &Blocked| {
+            matches!(
+                one.operation,
+                Operation::Call {
+                    call: Call::RwLock(rwlock::Call::ReadBehind),
+                    ..
+                }
+            )
+        };
+        if blocked.iter().any(reads_behind) {
+            lines.push(READ_AGAIN.to_owned());
+        }
         lines.join("\n")
     }
 

@@ -34,7 +34,7 @@ function growthCurves(report) {
 }
 
 const goalPlace = (place) => `${place.file}:${place.line}:${place.column}`;
-const STANDING = { Yes: "covered", NotTried: "not tried", OrderedByLock: "ordered by a lock", NeverConcurrent: "never concurrent" };
+const STANDING = { Yes: "covered", NotTried: "not tried", OrderedByLock: "ordered by a lock", NeverConcurrent: "never concurrent", Impossible: "impossible, as every behaviour was run" };
 
 function counts(goals, keysOf) {
   const table = new Map();

@@ -7,6 +7,7 @@ mod alternatives_random;
 mod axioms;
 mod brute_force;
 mod engine_messages;
+mod estimates;
 mod pointers;
 mod preemptions;
 mod race_axioms;

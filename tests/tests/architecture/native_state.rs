@@ -53,6 +53,8 @@ const REASONS: &[Reason] = &[
             ("host/substrate/os.rs", &["THREADS"]),
             // Blocks are used again, with the initial values of all variables.
             ("host/tls.rs", &["BLOCKS"]),
+            // Stacks are used again, too.
+            ("memory/stacks.rs", &["HIGHEST", "LOWEST"]),
         ],
     ),
     (

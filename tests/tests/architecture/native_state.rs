@@ -125,6 +125,7 @@ const REASONS: &[Reason] = &[
             ("io/inherited.rs", &["INHERITED"]),
             ("io/opened.rs", &["BEFORE", "OWN", "TIMERS"]),
             ("process/children.rs", &["HANDLERS_BEFORE"]),
+            ("process/exit_handlers.rs", &["BEFORE"]),
             ("pthread/keys.rs", &["BEFORE"]),
             ("threads/signals/mod.rs", &["BEFORE"]),
         ],

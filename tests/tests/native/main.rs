@@ -6,6 +6,7 @@ mod support;
 
 mod calls;
 mod compilers;
+mod handlers;
 mod harness;
 mod lifetimes;
 mod races;

@@ -7,7 +7,7 @@ use crate::execution::part::Part;
 use crate::io::opened;
 use crate::memory::{locations, objects, shadow, stacks, thread_heaps};
 use crate::openmp::team;
-use crate::process::{children, output, random, rust_panics};
+use crate::process::{children, exit_handlers, output, random, rust_panics};
 use crate::pthread::{cancel, keys, mutex, object_life};
 use crate::rust::sync::{barrier, mutex as rust_mutex, parker};
 use crate::rust::{arc_counts, channels, std_atomics, threads};
@@ -50,6 +50,7 @@ per_execution! {
     guests: guests::Guests => guests::GUESTS;
     random_numbers: random::RandomNumbers => random::RANDOM_NUMBERS;
     descriptors: opened::Descriptors => opened::DESCRIPTORS;
+    exit_handlers: exit_handlers::ExitHandlers => exit_handlers::EXIT_HANDLERS;
     children: children::Children => children::CHILDREN;
     harness_output: output::HarnessOutput => output::HARNESS_OUTPUT;
     panics: rust_panics::Panics => rust_panics::PANICS;

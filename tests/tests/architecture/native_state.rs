@@ -53,6 +53,8 @@ const REASONS: &[Reason] = &[
             ("host/substrate/os.rs", &["THREADS"]),
             // Blocks are used again, with the initial values of all variables.
             ("host/tls.rs", &["BLOCKS"]),
+            // Stacks are used again, too.
+            ("memory/stacks.rs", &["HIGHEST", "LOWEST"]),
         ],
     ),
     (
@@ -123,6 +125,7 @@ const REASONS: &[Reason] = &[
             ("io/inherited.rs", &["INHERITED"]),
             ("io/opened.rs", &["BEFORE", "OWN", "TIMERS"]),
             ("process/children.rs", &["HANDLERS_BEFORE"]),
+            ("process/exit_handlers.rs", &["BEFORE"]),
             ("pthread/keys.rs", &["BEFORE"]),
             ("threads/signals/mod.rs", &["BEFORE"]),
         ],

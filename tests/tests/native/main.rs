@@ -6,7 +6,9 @@ mod support;
 
 mod calls;
 mod compilers;
+mod handlers;
 mod harness;
+mod lifetimes;
 mod races;
 mod rust_compiled;
 mod rust_crates;

@@ -235,7 +235,10 @@ pub const EXPECTED: &[(&str, &[(&str, Found)])] = &[
             ),
             (
                 "dropped_by_the_last_in_two_steps",
-                race("owners.load(Ordering::Acquire) == 0"),
+                Failure(
+                    "UseAfterFree",
+                    Some("drop(unsafe { Box::from_raw(self.inner.as_ptr()) });"),
+                ),
             ),
         ],
     ),

@@ -11,7 +11,8 @@ use std::time::Duration;
 use raddle_engine::check::panic::{self, Manner, Panic};
 use raddle_engine::object::Object;
 use raddle_engine::{
-    CellId, LocationId, ObjectId, Operation, Past, Reply, SiteId, Step, ThreadId, World,
+    CellId, EventId, LocationId, ObjectId, Operation, Past, Reply, SiteId, Step, ThreadId, World,
+    minimise,
 };
 use raddle_report::Place;
 
@@ -227,6 +228,20 @@ impl Native<'_> {
             .with_world(|world| world.happens_before(thread, other, index))
     }
 
+    /// The same, where orders count as well that are known without an event.
+    pub fn happens_before_or_granted(self, other: ThreadId, index: u32) -> bool {
+        let thread = self.0.thread.get();
+        self.0
+            .with_world(|world| world.happens_before_or_granted(thread, other, index))
+    }
+
+    /// True when an event precedes what this thread does now, by the order of conflicting events.
+    pub fn precedes(self, first: EventId) -> bool {
+        let thread = self.0.thread.get();
+        self.0
+            .with_exploration(|it| minimise::precedes(it.execution(), first, thread))
+    }
+
     /// Calls `use_it` with the world.
     pub fn with_world<R>(self, use_it: impl FnOnce(&mut World) -> R) -> R {
         self.0.with_world(use_it)
@@ -416,6 +431,11 @@ impl Native<'_> {
     pub fn place(self, code: usize) -> Option<String> {
         let Place { file, line, column } = self.0.program.place(code)?;
         Some(format!("{file}:{line}:{column}"))
+    }
+
+    /// Describes the block of memory at an address.
+    pub fn memory(self, address: usize) -> Option<String> {
+        self.0.program.memory(address)
     }
 
     /// Advances the thread's clock by a wait of this duration.

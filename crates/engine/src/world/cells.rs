@@ -117,6 +117,27 @@ impl<D: Dispatch> World<D> {
         seen.is_some_and(|&seen| seen > index)
     }
 
+    /// The same, where grants count as well.
+    pub fn happens_before_or_granted(
+        &mut self,
+        thread: ThreadId,
+        other: ThreadId,
+        index: u32,
+    ) -> bool {
+        if other == thread || self.happens_before(thread, other, index) {
+            return true;
+        }
+        let site = self.state.pending_site(thread);
+        let now = self.access(thread, true, site);
+        let first = Access {
+            thread: other,
+            index,
+            ..now
+        };
+        let seen = self.state.hb(thread);
+        self.state.races.is_granted(&first, now, seen)
+    }
+
     /// Sets a clock to `hb` of a thread, its actions so far included. Grants do not count.
     pub fn hb(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
         self.keep_order();

@@ -19,7 +19,7 @@ pub(super) fn begin() {
     restart::begin_execution();
     tls::claim_threads();
     dispatch::arm();
-    per_execution::begin();
     shadow_stack::begin();
+    per_execution::begin();
     mode::next_epoch();
 }

@@ -22,7 +22,7 @@ use crate::io::{inherited, opened};
 use crate::memory::{heap, plain_choices};
 use crate::names::{interrupted, regions, symbols};
 use crate::process::{faults, restart, rust_panics, uncontrolled};
-use crate::pthread::{keys, mutex};
+use crate::pthread::{keys, mutex, object_life};
 use crate::rust::{self, arc_counts, std_atomics, sync};
 use crate::threads::life::{self, Hooks};
 use crate::threads::{guests, requests};
@@ -58,7 +58,10 @@ fn run(
             mutex::leave_behind();
             rust_panics::finish();
         },
-        stack_is_reused: std_atomics::forget,
+        stack_is_reused: |stack| {
+            std_atomics::forget(stack.clone());
+            object_life::forget(stack);
+        },
     });
     phase::set_checking(true);
     heap::limit(settings.heap);

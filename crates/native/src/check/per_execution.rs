@@ -5,14 +5,14 @@ use std::sync::OnceLock;
 
 use crate::execution::part::Part;
 use crate::io::opened;
-use crate::memory::{locations, objects, shadow, thread_heaps};
+use crate::memory::{locations, objects, shadow, stacks, thread_heaps};
 use crate::openmp::team;
-use crate::process::{children, output, random, rust_panics};
-use crate::pthread::{cancel, keys, mutex};
+use crate::process::{children, exit_handlers, output, random, rust_panics};
+use crate::pthread::{cancel, keys, mutex, object_life};
 use crate::rust::sync::{barrier, mutex as rust_mutex, parker};
 use crate::rust::{arc_counts, channels, std_atomics, threads};
 use crate::threads::signals::{self, alarms};
-use crate::threads::{guests, life, queues, requests, unwind};
+use crate::threads::{guests, heap_use, queues, requests, unwind};
 
 /// Defines the value: its fields, and by which cells their modules find them.
 macro_rules! per_execution {
@@ -37,6 +37,7 @@ macro_rules! per_execution {
 
 per_execution! {
     objects: objects::Objects => objects::OBJECTS;
+    block_uses: heap_use::BlockUses => heap_use::BLOCK_USES;
     locations: locations::Locations => locations::LOCATIONS;
     shadow: shadow::Shadow => shadow::SHADOW;
     thread_heaps: thread_heaps::ThreadHeaps => thread_heaps::THREAD_HEAPS;
@@ -45,13 +46,15 @@ per_execution! {
     signals: signals::Signals => signals::SIGNALS;
     alarms: alarms::Alarms => alarms::ALARMS;
     unwinding: unwind::Unwinding => unwind::UNWINDING;
-    used_stacks: life::UsedStacks => life::USED_STACKS;
+    stacks: stacks::Stacks => stacks::STACKS;
     guests: guests::Guests => guests::GUESTS;
     random_numbers: random::RandomNumbers => random::RANDOM_NUMBERS;
     descriptors: opened::Descriptors => opened::DESCRIPTORS;
+    exit_handlers: exit_handlers::ExitHandlers => exit_handlers::EXIT_HANDLERS;
     children: children::Children => children::CHILDREN;
     harness_output: output::HarnessOutput => output::HARNESS_OUTPUT;
     panics: rust_panics::Panics => rust_panics::PANICS;
+    object_lives: object_life::ObjectLives => object_life::OBJECT_LIVES;
     robust_mutexes: mutex::RobustMutexes => mutex::ROBUST_MUTEXES;
     keys: keys::Keys => keys::KEYS;
     asynchronous: cancel::Asynchronous => cancel::ASYNCHRONOUS;

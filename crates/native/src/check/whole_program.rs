@@ -8,8 +8,8 @@ use crate::abi::real::real;
 use crate::engine::Manner;
 use crate::execution::running;
 use crate::host::imports;
-use crate::process::output;
 use crate::process::program::{self, Main, TEST, WANTED};
+use crate::process::{exit_handlers, output};
 use crate::threads::guests::{self, ThreadEnd};
 use crate::threads::{life, unwind};
 
@@ -75,6 +75,12 @@ unsafe extern "C" fn check_main(
     // The strings and pointers of the arguments, and all that is beyond them.
     let report = super::run(&NativeProgram::Whole, &name, arguments as usize, || {
         let status = guests::run_guest(call_main as extern "C" fn(usize) -> usize as usize, 0);
+        if guests::with_running(|guest| guest.end) == ThreadEnd::Not {
+            match unwind::has_left() {
+                false => exit_handlers::exit(status as c_int, guests::run_guest),
+                true => exit_handlers::leave_first_thread(),
+            }
+        }
         life::finish(status);
         report_status(status as u32 as c_int);
     });

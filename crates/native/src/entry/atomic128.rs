@@ -97,7 +97,7 @@ fn perform(
     operation: impl FnOnce(LocationId) -> Operation,
 ) -> u128 {
     interrupts::scheduling_point(code);
-    let reply = atomics::perform_by(address, operation, |operation| {
+    let reply = atomics::perform_by(address, code, operation, |operation| {
         running().observe(code, top, operation)
     });
     u128::from_word(reply.to_value())
@@ -175,6 +175,7 @@ extern "C" fn store(address: Address, low: u64, high: u64, order: c_int, code: u
         let value = value.to_word();
         atomics::perform_by(
             address,
+            code,
             |location| Operation::Store {
                 location,
                 ordering,

@@ -17,7 +17,7 @@ use crate::memory::blocks::{self, Bad};
 use crate::memory::heap::{self, ALIGNMENT, LIMIT_NAME};
 use crate::memory::{heap_range, shadow};
 use crate::rust::channels;
-use crate::threads::failure;
+use crate::threads::{failure, heap_use};
 
 fn allocate(size: usize, alignment: usize, code: usize) -> *mut u8 {
     let alignment = alignment.max(ALIGNMENT);
@@ -70,7 +70,7 @@ unsafe fn release(piece: *mut u8, code: usize) {
             plain::fail(
                 Bad::Outside,
                 piece as usize,
-                plain::FREES,
+                blocks::FREES,
                 shadow_stack::users(code),
             );
         } else {
@@ -88,15 +88,16 @@ fn is_no_piece(address: usize) -> bool {
 /// A guest has done with a piece, if it is one.
 fn give_up(piece: *mut u8, code: usize) {
     let (address, site) = (piece as usize, shadow_stack::users(code));
+    heap_use::check_free(address, site);
     match blocks::free(address, heap::block_number(piece), site) {
         Ok(size) => {
             heap::count_freed();
             // Other users of the block must happen before this.
-            plain::access_range(address, size, true, code);
+            plain::access_to_free(address, size, code);
             shadow::forget(address..address + size);
             blocks::is_freed(address);
         }
-        Err(bad) => plain::fail(bad, address, plain::FREES, site),
+        Err(bad) => plain::fail(bad, address, blocks::FREES, site),
     }
 }
 
@@ -185,13 +186,27 @@ extern "C" fn make_aligned(alignment: usize, size: usize, code: usize) -> *mut c
     match alignment.is_power_of_two() {
         true => or_no_memory(allocate(size, alignment, code)),
         false => {
+            check_alignment(alignment, code);
             mode::set_errno(libc::EINVAL);
             null_mut()
         }
     }
 }
 
+/// Fails the calling guest if the alignment is none: what the call does then is undefined.
+fn check_alignment(alignment: usize, code: usize) {
+    if !alignment.is_power_of_two() && mode::is_guest() {
+        let message = format!(
+            "it asks for memory with an alignment of {alignment}, which is no power of two\n\
+             help: round the alignment up"
+        );
+        let site = shadow_stack::users(code);
+        mode::host(|| failure::fail_in(Manner::Crash, message, site));
+    }
+}
+
 extern "C" fn make_roundly(alignment: usize, size: usize, code: usize) -> *mut c_void {
+    check_alignment(alignment, code);
     or_no_memory(allocate(size, alignment.next_power_of_two(), code))
 }
 

@@ -8,14 +8,13 @@
 
 use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::trampoline::on_alternate_stack;
-use crate::engine::Manner;
 use crate::execution::shadow_stack;
 use crate::host::mode::is_guest;
 use crate::memory::blocks::Bad;
 use crate::memory::{plain_choices, shadow};
-use crate::process::variables;
 use crate::rust::sync;
 use crate::threads::failure;
+use crate::threads::heap_use::{self, Use};
 
 /// The running thread accesses `size` bytes.
 #[inline]
@@ -24,40 +23,59 @@ pub(crate) fn access_range(address: usize, size: usize, writes: bool, code: usiz
         || !is_guest()
         // Code of the user's may be inlined there.
         || shadow_stack::region().is_inside() && sync::region(code).is_inside()
-        || plain_choices::perform(address, size, writes, code)
+        || plain_choices::are_explored() && access_explored(address, size, writes, code)
     {
         return;
     }
     if let Some(bad) = shadow::access(address, size, writes, code) {
-        let what = if writes { "writes" } else { "reads" };
-        fail(bad, address, what, shadow_stack::users(code));
+        fail(bad, address, verb(writes), shadow_stack::users(code));
     }
 }
 
-/// The verb for freeing a block.
-pub(crate) const FREES: &str = "frees";
+fn verb(writes: bool) -> &'static str {
+    if writes { "writes" } else { "reads" }
+}
+
+/// In guest mode: the running thread accesses `size` bytes, where plain accesses are explored. Returns true if
+/// that was made an operation.
+#[cold]
+fn access_explored(address: usize, size: usize, writes: bool, code: usize) -> bool {
+    let used = Use {
+        address,
+        size,
+        what: verb(writes),
+        site: shadow_stack::users(code),
+    };
+    let is_operation = plain_choices::is_operation(address, size);
+    if is_operation {
+        used.begin_as_guest();
+        plain_choices::perform(address, size, writes, code);
+        used.end_as_guest();
+    }
+    is_operation
+}
+
+/// In guest mode: the running thread frees a block, which all plain accesses of it must happen before.
+pub(crate) fn access_to_free(address: usize, size: usize, code: usize) {
+    let is_inside = || shadow_stack::region().is_inside() && sync::region(code).is_inside();
+    if size > 0 && !is_inside() {
+        shadow::access_to_free(address, size, code);
+    }
+}
 
 /// In guest mode: ends the running thread, which did something to memory that is not its own.
 #[cold]
-pub(crate) fn fail(bad: Bad, address: usize, what: &str, site: usize) -> ! {
+pub(crate) fn fail(bad: Bad, address: usize, what: &'static str, site: usize) -> ! {
     failure::diverge(|| {
-        let memory = variables::describe(address)
-            .unwrap_or_else(|| "memory that was not allocated".to_owned());
-        let memory = match what {
-            FREES => memory.trim_start_matches("the beginning of "),
-            _ => &memory,
-        };
-        let (manner, help) = match bad {
-            Bad::Freed => (
-                Manner::Memory,
-                "memory may be freed only after its last use",
-            ),
-            Bad::Outside => (
-                Manner::Outside,
-                "the block is smaller than that, or there is none",
-            ),
-        };
-        failure::fail_in(manner, format!("it {what} {memory}\nhelp: {help}"), site)
+        heap_use::fail(
+            bad,
+            Use {
+                address,
+                size: 0,
+                what,
+                site,
+            },
+        )
     })
 }
 

@@ -25,14 +25,19 @@ pub(crate) struct Block {
     is_inside: bool,
 }
 
-/// Errors in the use of the heap.
-#[derive(Clone, Copy)]
+/// Errors in the use of memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bad {
     /// The block there was freed.
     Freed,
     /// There is no such piece.
     Outside,
+    /// It is on the stack of a thread that has ended.
+    Ended,
 }
+
+/// The verb for freeing a block.
+pub(crate) const FREES: &str = "frees";
 
 struct Blocks {
     /// In the order of their addresses: the first thread's, and those of each thread heap.

@@ -9,5 +9,6 @@ pub(crate) mod objects;
 pub(crate) mod plain_choices;
 pub(crate) mod shadow;
 pub(crate) mod snapshot;
+pub(crate) mod stacks;
 pub(crate) mod thread_heaps;
 pub(crate) mod written_pages;

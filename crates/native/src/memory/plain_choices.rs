@@ -83,19 +83,14 @@ pub(crate) fn found(address: usize) {
     }
 }
 
-/// In guest mode: the running thread is about to access `size` bytes. Returns true if that was made an
-/// operation.
-#[inline]
-pub(crate) fn perform(address: usize, size: usize, writes: bool, code: usize) -> bool {
-    MODE.load(Relaxed) != RACE && perform_wanted(address, size, writes, code)
+/// In guest mode: true if an access of `size` bytes by the running thread is an operation.
+pub(crate) fn is_operation(address: usize, size: usize) -> bool {
+    let is_one = matches!(size, 1 | 2 | 4 | 8) && address.is_multiple_of(size);
+    is_one && is_choice(address)
 }
 
-#[cold]
-fn perform_wanted(address: usize, size: usize, writes: bool, code: usize) -> bool {
-    let is_one = matches!(size, 1 | 2 | 4 | 8) && address.is_multiple_of(size);
-    if !is_one || !is_choice(address) {
-        return false;
-    }
+/// In guest mode: the running thread is about to access `size` bytes, which is an operation.
+pub(crate) fn perform(address: usize, size: usize, writes: bool, code: usize) {
     // SAFETY: the program is about to access this byte; if it cannot be read, the fault is that of the
     // access.
     unsafe { (address as *const u8).read_volatile() };
@@ -122,7 +117,11 @@ fn perform_wanted(address: usize, size: usize, writes: bool, code: usize) -> boo
             pending_stores::add(location, address, size);
         }
     });
-    true
+}
+
+/// True if plain accesses of some memory are operations.
+pub(crate) fn are_explored() -> bool {
+    MODE.load(Relaxed) != RACE
 }
 
 fn is_choice(address: usize) -> bool {

@@ -17,7 +17,7 @@ use super::blocks::{self, Bad};
 use super::granule::{
     ATOMIC, EMPTY, FIRST_STAMP, Granule, GranuleState, LastAccess, NO_THREAD, Now, ORDERED, STATE,
 };
-use super::{locations, plain_choices};
+use super::{locations, plain_choices, stacks};
 use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::mode;
@@ -134,12 +134,50 @@ pub(crate) fn forget(range: std::ops::Range<usize>) {
     }
 }
 
+/// Returns the thread and the site of an access of these addresses that is not ordered before what the running
+/// thread does now, in host mode.
+pub(crate) fn unordered(range: std::ops::Range<usize>) -> Option<(ThreadId, usize)> {
+    let shadow = SHADOW.get();
+    let own = running().thread();
+    let is_unordered = |last: LastAccess| {
+        let is_other = last.thread != NO_THREAD && usize::from(last.thread) != own.index();
+        is_other
+            && !running().happens_before_or_granted(ThreadId::new(last.thread.into()), last.index)
+    };
+    let pages = shadow
+        .pages
+        .range(range.start / PAGE..=(range.end - 1) / PAGE);
+    let granules = pages.flat_map(|(_, granules)| granules.iter());
+    let mut left: Vec<Granule> = granules
+        .filter(|granule| granule.meta & !(STATE | ATOMIC) == shadow.stamp)
+        .copied()
+        .collect();
+    while let Some(granule) = left.pop() {
+        let (mut write, read) = (granule.write(), granule.read());
+        match granule.state() {
+            GranuleState::Split(number) => {
+                let halves = [number, number + 1];
+                left.extend(halves.map(|half| shadow.halves[half / CHUNK][half % CHUNK]));
+                continue;
+            }
+            GranuleState::Cell(_) => write.site = 0,
+            GranuleState::Ordered => {}
+        }
+        if let Some(last) = [write, read].into_iter().find(|&last| is_unordered(last)) {
+            return Some((ThreadId::new(last.thread.into()), last.site));
+        }
+    }
+    None
+}
+
 /// An access of the running thread.
 #[derive(Clone, Copy)]
 struct Access {
     start: usize,
     end: usize,
     writes: bool,
+    /// True if it stands for freeing the memory, which atomics are compared with elsewhere.
+    frees: bool,
     code: usize,
 }
 
@@ -147,18 +185,40 @@ struct Access {
 /// one.
 #[inline]
 pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> Option<Bad> {
+    let end = address.saturating_add(size);
+    access_by(Access {
+        start: address,
+        end,
+        writes,
+        frees: false,
+        code,
+    })
+}
+
+/// In guest mode: the running thread frees `size` bytes, which is a write of them.
+pub(crate) fn access_to_free(address: usize, size: usize, code: usize) {
+    let end = address.saturating_add(size);
+    access_by(Access {
+        start: address,
+        end,
+        writes: true,
+        frees: true,
+        code,
+    });
+}
+
+#[inline]
+fn access_by(access: Access) -> Option<Bad> {
     let mut shadow = SHADOW.try_get()?;
     let shadow = &mut *shadow;
     shadow.look_at_now();
     shadow.site = None;
-    let end = address.saturating_add(size);
-    let access = Access {
+    let Access {
         start: address,
         end,
-        writes,
-        code,
-    };
-    if writes
+        ..
+    } = access;
+    if access.writes
         && !shadow.now.has_forgotten
         && !(&raw const end as usize..shadow.now.end_of_stack).contains(&address)
     {
@@ -331,6 +391,11 @@ impl Shadow {
         size: usize,
         access: Access,
     ) -> Option<Bad> {
+        if stacks::may_contain(start)
+            && let Some(bad) = stacks::check(start, self.now.end_of_stack)
+        {
+            return Some(bad);
+        }
         let known = self.get(granule);
         if known.write_thread == NO_THREAD
             && known.read_thread == NO_THREAD
@@ -355,7 +420,7 @@ impl Shadow {
             && can_see(known.write())
             && can_see(known.read());
         if !fits {
-            self.report(granule, start, size, access.writes, now.site);
+            self.report(granule, start, size, access, now.site);
         }
         match access.writes {
             true => known.set_write(now),
@@ -389,12 +454,13 @@ impl Shadow {
         granule: *mut Granule,
         start: usize,
         size: usize,
-        writes: bool,
+        access: Access,
         site: usize,
     ) {
+        let Access { writes, frees, .. } = access;
         let cell = self.cell(granule, start);
         let mut is_race = running().access(cell, writes, site);
-        if self.get(granule).meta & ATOMIC != 0 {
+        if self.get(granule).meta & ATOMIC != 0 && !frees {
             let is_there = |location: LocationId| locations::covers(location, start..start + size);
             is_race |= running().check_plain(cell, writes, site, is_there);
         }

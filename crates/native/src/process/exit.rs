@@ -2,14 +2,14 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
-use super::{harness, rust_panics};
+use super::{exit_handlers, harness, rust_panics};
 use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::real::forward;
 use crate::abi::trampoline::entry;
 use crate::engine::Manner;
 use crate::execution::{running, shadow_stack};
 use crate::host::mode;
-use crate::threads::{failure, guests};
+use crate::threads::{failure, guests, unwind};
 
 entry! {
     fn abort() -> ! as on_abort("rdi");
@@ -57,6 +57,7 @@ extern "C" fn on_exit(status: c_int, code: usize) -> ! {
         harness::exit(status);
         forward!(fn exit(status: c_int) -> !)
     }
+    mode::host(|| exit_handlers::exit(status, unwind::run_between));
     end_program(status, code)
 }
 
@@ -65,6 +66,7 @@ extern "C" fn on_quick_exit(status: c_int, code: usize) -> ! {
         harness::exit(status);
         forward!(fn quick_exit(status: c_int) -> !)
     }
+    mode::host(|| exit_handlers::quick_exit(status, unwind::run_between));
     end_program(status, code)
 }
 

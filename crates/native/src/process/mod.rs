@@ -3,6 +3,7 @@
 pub(crate) mod children;
 pub(crate) mod cpp_exceptions;
 mod exit;
+pub(crate) mod exit_handlers;
 pub(crate) mod faults;
 pub(crate) mod harness;
 pub(crate) mod output;

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use raddle_engine::Operation;
 use raddle_engine::object::{self, Object};
 
+use super::object_life::PosixObject;
 use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::real::forward;
 use crate::execution::running;
@@ -22,15 +23,25 @@ fn size(barrier: Barrier) -> usize {
     barrier.cast::<u8>().add(SIZE_FIELD).cast::<u32>().read() as usize
 }
 
+fn posix_object(barrier: Barrier) -> PosixObject {
+    PosixObject {
+        address: barrier.address(),
+        size: size_of::<libc::pthread_barrier_t>(),
+        what: "uses a barrier",
+    }
+}
+
 interpose! {
     fn pthread_barrier_init(
         barrier: Barrier, attributes: *const c_void, size: c_uint
-    ) -> c_int as init("rcx") _code {
+    ) -> c_int as init("rcx") code {
+        posix_object(barrier).initialise(code);
         objects::forget(barrier.address()..barrier.address() + 1);
         forward!(fn pthread_barrier_init(barrier: Barrier, attributes: *const c_void, size: c_uint) -> c_int)
     }
 
-    fn pthread_barrier_destroy(barrier: Barrier) -> c_int as destroy("rsi") _code {
+    fn pthread_barrier_destroy(barrier: Barrier) -> c_int as destroy("rsi") code {
+        posix_object(barrier).destroy(code);
         objects::forget(barrier.address()..barrier.address() + 1);
         0
     }
@@ -39,12 +50,15 @@ interpose! {
         let address = barrier.address();
         let native = running();
         let mut object = None;
+        posix_object(barrier).begin(code);
         let reply = native.perform(code, |world| {
             let initial = || Object::Barrier(object::barrier::Barrier::new(size(barrier)));
             let barrier = objects::object(world, address, KIND, initial);
             object = Some(barrier);
             Operation::Meet { barrier }
         });
+        // Threads of the group that have left may have destroyed it by now.
+        posix_object(barrier).end_without_it(code);
         let member = native.thread();
         let leads = object.map(|barrier| native.perform(code, |_| Operation::Leads {
             barrier,

@@ -119,7 +119,7 @@ extern "C" fn sleep(time: Time, left: GuestPtr<libc::timespec>, code: usize) -> 
 }
 
 extern "C" fn init(mutex: Mutex, kind: c_int, code: usize) -> c_int {
-    mutex::destroy(mutex, code);
+    mutex::init(mutex, std::ptr::null(), code);
     forward!(fn mtx_init(mutex: Mutex, kind: c_int) -> c_int)
 }
 

@@ -6,6 +6,7 @@ use raddle_engine::object::{self, Object, condvar::Call};
 use raddle_engine::{Operation, Reply};
 
 use super::mutex;
+use super::object_life::PosixObject;
 use crate::abi::real::forward;
 use crate::engine::protocol::condvar::Wait;
 use crate::execution::{Guest, running};
@@ -22,7 +23,20 @@ type Time = *const libc::timespec;
 const KIND: &str = "condvar";
 fn call(condvar: Condvar, call: Call, code: usize) -> Reply {
     let initial = || Object::Condvar(object::condvar::Condvar::default());
-    objects::call(condvar as usize, KIND, initial, call, code)
+    let perform = || objects::call(condvar as usize, KIND, initial, call, code);
+    match call {
+        // A condition variable may be destroyed when its waiters are notified.
+        Call::Wake { .. } => perform(),
+        _ => posix_object(condvar).during(code, perform),
+    }
+}
+
+fn posix_object(condvar: Condvar) -> PosixObject {
+    PosixObject {
+        address: condvar as usize,
+        size: size_of::<libc::pthread_cond_t>(),
+        what: "uses a condition variable",
+    }
 }
 
 fn place(condvar: Condvar) -> QueueKey {
@@ -37,7 +51,7 @@ fn wait_interruptibly(condvar: Condvar, mutex: Mutex, until: Option<Time>, code:
     let native = running();
     let place = place(condvar);
     let timeout = until.is_some() && native.may_time_out();
-    queues::synchronize(place, code);
+    posix_object(condvar).during(code, || queues::synchronize(place, code));
     let waiter = queues::new_waiter(KIND);
     queues::enqueue(place, waiter);
     let depth = mutex::let_go(mutex, code);
@@ -86,19 +100,23 @@ fn wait_for(condvar: Condvar, mutex: Mutex, until: Option<Time>, code: usize) ->
 }
 
 interpose! {
-    fn pthread_cond_init(condvar: Condvar, attributes: *const c_void) -> c_int as init("rdx") _code {
+    fn pthread_cond_init(condvar: Condvar, attributes: *const c_void) -> c_int as init("rdx") code {
+        posix_object(condvar).initialise(code);
         objects::forget(condvar as usize..condvar as usize + 1);
         forward!(fn pthread_cond_init(condvar: Condvar, attributes: *const c_void) -> c_int)
     }
 
-    fn pthread_cond_destroy(condvar: Condvar) -> c_int as destroy("rsi") _code {
+    fn pthread_cond_destroy(condvar: Condvar) -> c_int as destroy("rsi") code {
+        posix_object(condvar).destroy(code);
         objects::forget(condvar as usize..condvar as usize + 1);
         0
     }
 
     fn pthread_cond_signal(condvar: Condvar) -> c_int as signal("rsi") code {
         match requests::are_possible() {
-            true => queues::wake_one(place(condvar), code),
+            true => {
+                posix_object(condvar).during(code, || queues::wake_one(place(condvar), code));
+            }
             false => {
                 call(condvar, Call::NotifyOne, code);
             }
@@ -109,7 +127,9 @@ interpose! {
     fn pthread_cond_broadcast(condvar: Condvar) -> c_int as broadcast("rsi") code {
         match requests::are_possible() {
             true => {
-                queues::synchronize(place(condvar), code);
+                posix_object(condvar).during(code, || {
+                    queues::synchronize(place(condvar), code);
+                });
                 queues::wake_all(place(condvar), code);
             }
             false => {

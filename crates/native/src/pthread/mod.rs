@@ -9,6 +9,7 @@ mod condvar;
 mod guard;
 pub(crate) mod keys;
 pub(crate) mod mutex;
+pub(crate) mod object_life;
 mod once;
 mod rwlock;
 mod semaphore;

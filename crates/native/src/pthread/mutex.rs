@@ -8,6 +8,7 @@ use std::ffi::{c_int, c_void};
 use raddle_engine::object::{self, Object, mutex::Call};
 use raddle_engine::{Grant, Reply, ThreadId};
 
+use super::object_life::PosixObject;
 use crate::abi::real::forward;
 use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
@@ -105,7 +106,17 @@ fn give_back_robust(address: usize) {
 
 fn call(mutex: Mutex, call: Call, code: usize) -> Reply {
     let initial = || Object::Mutex(object::mutex::Mutex::default());
-    objects::call(mutex as usize, KIND, initial, call, code)
+    posix_object(mutex).during(code, || {
+        objects::call(mutex as usize, KIND, initial, call, code)
+    })
+}
+
+fn posix_object(mutex: Mutex) -> PosixObject {
+    PosixObject {
+        address: mutex as usize,
+        size: size_of::<libc::pthread_mutex_t>(),
+        what: "uses a mutex",
+    }
 }
 
 /// How long a lock waits.
@@ -119,6 +130,7 @@ enum Patience {
 /// Takes the mutex, waiting for it or not.
 fn take(mutex: Mutex, patience: Patience, code: usize) -> c_int {
     let address = mutex as usize;
+    posix_object(mutex).begin(code);
     if objects::is_held(address) {
         match type_of(mutex) {
             libc::PTHREAD_MUTEX_RECURSIVE => {
@@ -145,6 +157,7 @@ fn take(mutex: Mutex, patience: Patience, code: usize) -> c_int {
 
 fn give_back(mutex: Mutex, code: usize) -> c_int {
     let address = mutex as usize;
+    posix_object(mutex).begin(code);
     let is_checked = match type_of(mutex) {
         libc::PTHREAD_MUTEX_NORMAL => is_robust(mutex),
         libc::PTHREAD_MUTEX_ADAPTIVE_NP => false,
@@ -186,12 +199,18 @@ pub(super) fn take_again(mutex: Mutex, depth: u32, code: usize) -> c_int {
 }
 
 interpose! {
-    fn pthread_mutex_init(mutex: Mutex, attributes: *const c_void) -> c_int as init("rdx") _code {
+    fn pthread_mutex_init(mutex: Mutex, attributes: *const c_void) -> c_int as init("rdx") code {
+        posix_object(mutex).initialise(code);
         forget(mutex as usize);
         forward!(fn pthread_mutex_init(mutex: Mutex, attributes: *const c_void) -> c_int)
     }
 
-    fn pthread_mutex_destroy(mutex: Mutex) -> c_int as destroy("rsi") _code {
+    fn pthread_mutex_destroy(mutex: Mutex) -> c_int as destroy("rsi") code {
+        posix_object(mutex).begin(code);
+        if objects::with(mutex as usize, |known| known.holder.is_some()) == Some(true) {
+            return libc::EBUSY;
+        }
+        posix_object(mutex).destroy(code);
         forget(mutex as usize);
         0
     }
@@ -231,8 +250,7 @@ interpose! {
 
 /// Clears the poison of the mutex.
 fn clear(mutex: Mutex, code: usize) {
-    let initial = || Object::Mutex(object::mutex::Mutex::default());
-    objects::call(mutex as usize, KIND, initial, Call::ClearPoison, code);
+    call(mutex, Call::ClearPoison, code);
 }
 
 /// Converts `EBUSY` to a timeout, and lets that time pass.

@@ -6,6 +6,7 @@ use raddle_engine::object::{self, Object, rwlock::Call};
 use raddle_engine::{Grant, Reply};
 
 use super::mutex::in_time;
+use super::object_life::PosixObject;
 use crate::abi::real::forward;
 use crate::memory::objects;
 use crate::threads::interpose::interpose;
@@ -17,7 +18,17 @@ const KIND: &str = "rwlock";
 
 fn call(lock: RwLock, call: Call, code: usize) -> Reply {
     let initial = || Object::RwLock(object::rwlock::RwLock::default());
-    objects::call(lock as usize, KIND, initial, call, code)
+    posix_object(lock).during(code, || {
+        objects::call(lock as usize, KIND, initial, call, code)
+    })
+}
+
+fn posix_object(lock: RwLock) -> PosixObject {
+    PosixObject {
+        address: lock as usize,
+        size: size_of::<libc::pthread_rwlock_t>(),
+        what: "uses a readers-writer lock",
+    }
 }
 
 fn take(lock: RwLock, wanted: Call, code: usize) -> c_int {
@@ -34,12 +45,14 @@ fn take(lock: RwLock, wanted: Call, code: usize) -> c_int {
 }
 
 interpose! {
-    fn pthread_rwlock_init(lock: RwLock, attributes: *const c_void) -> c_int as init("rdx") _code {
+    fn pthread_rwlock_init(lock: RwLock, attributes: *const c_void) -> c_int as init("rdx") code {
+        posix_object(lock).initialise(code);
         objects::forget(lock as usize..lock as usize + 1);
         forward!(fn pthread_rwlock_init(lock: RwLock, attributes: *const c_void) -> c_int)
     }
 
-    fn pthread_rwlock_destroy(lock: RwLock) -> c_int as destroy("rsi") _code {
+    fn pthread_rwlock_destroy(lock: RwLock) -> c_int as destroy("rsi") code {
+        posix_object(lock).destroy(code);
         objects::forget(lock as usize..lock as usize + 1);
         0
     }

@@ -6,6 +6,7 @@ use raddle_engine::object::{self, Object, semaphore::Call};
 use raddle_engine::{Grant, Reply};
 
 use super::mutex::in_time;
+use super::object_life::PosixObject;
 use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::real::forward;
 use crate::abi::trampoline::{departing, watched};
@@ -26,15 +27,23 @@ fn permits(semaphore: Semaphore) -> GuestPtr<u32> {
     semaphore.cast()
 }
 
+fn posix_object(semaphore: Semaphore) -> PosixObject {
+    PosixObject {
+        address: semaphore.address(),
+        size: size_of::<libc::sem_t>(),
+        what: "uses a semaphore",
+    }
+}
+
 fn call(semaphore: Semaphore, call: Call, code: usize) -> Reply {
-    call_by(semaphore, call, |initial, wanted| {
+    call_by(semaphore, call, code, |initial, wanted| {
         objects::call(semaphore.address(), KIND, initial, wanted, code)
     })
 }
 
 /// The same for a thread that will wait if it is refused.
 fn ask(semaphore: Semaphore, code: usize) -> Reply {
-    call_by(semaphore, Call::TryAcquire, |initial, wanted| {
+    call_by(semaphore, Call::TryAcquire, code, |initial, wanted| {
         objects::call_without_a_look(semaphore.address(), KIND, initial, wanted, code)
     })
 }
@@ -42,12 +51,13 @@ fn ask(semaphore: Semaphore, code: usize) -> Reply {
 fn call_by(
     semaphore: Semaphore,
     call: Call,
+    code: usize,
     perform: impl FnOnce(&dyn Fn() -> Object, object::Call) -> Reply,
 ) -> Reply {
     let permits = permits(semaphore);
     let initial = || Object::Semaphore(object::semaphore::Semaphore::counting(permits.read()));
     let wanted = object::Call::Semaphore(call);
-    let reply = perform(&initial, wanted);
+    let reply = posix_object(semaphore).during(code, || perform(&initial, wanted));
     match call {
         Call::Release => permits.write(permits.read() + 1),
         _ if reply.to_grant() != Grant::Refused => permits.write(permits.read().saturating_sub(1)),
@@ -169,12 +179,14 @@ extern "C" fn clock_wait(semaphore: Semaphore, clock: c_int, until: Time, code: 
 }
 
 interpose! {
-    fn sem_init(semaphore: Semaphore, shared: c_int, value: c_uint) -> c_int as init("rcx") _code {
+    fn sem_init(semaphore: Semaphore, shared: c_int, value: c_uint) -> c_int as init("rcx") code {
+        posix_object(semaphore).initialise(code);
         objects::forget(semaphore.address()..semaphore.address() + 1);
         forward!(fn sem_init(semaphore: Semaphore, shared: c_int, value: c_uint) -> c_int)
     }
 
-    fn sem_destroy(semaphore: Semaphore) -> c_int as destroy("rsi") _code {
+    fn sem_destroy(semaphore: Semaphore) -> c_int as destroy("rsi") code {
+        posix_object(semaphore).destroy(code);
         objects::forget(semaphore.address()..semaphore.address() + 1);
         0
     }

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 
 use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind, World};
 
+use super::heap_use::{ATOMICALLY, Use};
 use super::interrupts;
 use crate::abi::caller;
 use crate::execution::{running, shadow_stack};
@@ -54,7 +55,7 @@ fn perform<T: Atom>(
 ) -> Reply {
     interrupts::scheduling_point(code);
     let top = caller::top();
-    let reply = perform_by(address, operation, |operation| {
+    let reply = perform_by(address, code, operation, |operation| {
         running().observe(code, top, operation)
     });
     shadow_stack::end_atomic();
@@ -64,6 +65,7 @@ fn perform<T: Atom>(
 /// In host mode: the running thread does an operation on the variable at an address, by `perform`.
 pub(crate) fn perform_by<T: Atom>(
     address: *mut T,
+    code: usize,
     operation: impl FnOnce(LocationId) -> Operation,
     perform: impl FnOnce(&mut dyn FnMut(&mut World) -> Operation) -> Reply,
 ) -> Reply {
@@ -88,6 +90,7 @@ pub(crate) fn perform_by<T: Atom>(
         // SAFETY: as above; the variable of an atomic can be written.
         unsafe { address.write_unaligned(value) };
         shadow::access_atomically(address as usize, size_of::<T>());
+        atomic_use(address, code).end();
     }
     reply
 }
@@ -98,7 +101,18 @@ pub(crate) fn entered<T: Atom>(address: *mut T, code: usize) -> usize {
     // the fault is that of the access.
     unsafe { address.cast::<u8>().read_volatile() };
     shadow_stack::begin_atomic();
-    shadow_stack::users(code)
+    let site = shadow_stack::users(code);
+    atomic_use(address, site).begin_as_guest();
+    site
+}
+
+fn atomic_use<T>(address: *mut T, site: usize) -> Use {
+    Use {
+        address: address as usize,
+        size: size_of::<T>(),
+        what: ATOMICALLY,
+        site,
+    }
 }
 
 pub(crate) fn load<T: Atom>(address: *mut T, order: c_int, code: usize) -> T {

@@ -24,6 +24,16 @@ pub(crate) fn with_chain(message: &str, site: usize) -> String {
     lines.join("\n")
 }
 
+/// Says that there is no memory at an address, as the processor finds.
+pub(crate) fn no_memory_at(address: usize) -> String {
+    const PAGE: usize = 4096;
+    let why = match address < PAGE {
+        true => "through a pointer that is null",
+        false => "which is not there or must not be written",
+    };
+    format!("SIGSEGV: it used address {address:#x}, {why}")
+}
+
 /// The same, for code that raddle cannot control.
 pub(crate) fn fail_at(message: &str, site: usize) -> ! {
     fail_in(Manner::Uncontrolled, message.to_owned(), site)

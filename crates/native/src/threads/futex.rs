@@ -12,6 +12,7 @@ use raddle_engine::object::{self, Object, condvar::Call};
 use raddle_engine::{Operation, Reply};
 
 use super::atomics;
+use super::heap_use::Use;
 use crate::engine::protocol::condvar::Wait;
 use crate::execution::{Guest, running};
 use crate::memory::objects;
@@ -46,7 +47,7 @@ pub(crate) struct WaitSite {
 fn look(word: *mut u32, code: usize) -> u32 {
     let ordering = Ordering::Acquire;
     let load = |location| Operation::Load { location, ordering };
-    let seen = atomics::perform_by(word, load, |load| running().perform(code, load));
+    let seen = atomics::perform_by(word, code, load, |load| running().perform(code, load));
     seen.to_value() as u32
 }
 
@@ -56,7 +57,8 @@ fn look_at_memory(word: *mut u32) -> u32 {
     unsafe { word.read_volatile() }
 }
 
-/// Waits while the word is as expected; an error, or 0.
+/// Waits while the word is as expected; an error, or 0. To wake waiters is no use of the word: the kernel takes
+/// its address as a key only, and a thread may wake others where the word is freed by now.
 pub(crate) fn wait(
     word: *mut u32,
     expected: u32,
@@ -64,6 +66,16 @@ pub(crate) fn wait(
     wait_site: WaitSite,
 ) -> c_int {
     let code = wait_site.site;
+    let used = Use {
+        address: word as usize,
+        size: size_of::<u32>(),
+        what: "waits for",
+        site: code,
+    };
+    if !used.is_there() {
+        return libc::EFAULT;
+    }
+    used.begin();
     let look = || match wait_site.is_seen {
         true => look(word, code),
         false => look_at_memory(word),

@@ -9,13 +9,13 @@ use raddle_engine::{Operation, ThreadId};
 
 use super::guests::{self, ThreadEnd};
 use super::queues::{self, QueueKey};
-use super::{interrupts, requests, signals};
+use super::{heap_use, interrupts, requests, signals};
 use crate::abi::{caller, stack};
-use crate::execution::part::{Part, PartCell};
+use crate::engine::Manner;
 use crate::execution::running;
 use crate::host::process_state::ProcessState;
 use crate::host::{mode, substrate, tls};
-use crate::memory::{locations, objects, shadow};
+use crate::memory::{locations, objects, shadow, stacks};
 
 /// Hooks of the layers above in a thread's life, in host mode.
 pub(crate) struct Hooks {
@@ -88,6 +88,30 @@ fn live(start: &Start) {
     guests::run_guest(prepare as extern "C" fn(usize) -> usize as usize, 0);
     let result = guests::run_guest(start.function, start.argument);
     finish(result);
+    end_stack();
+}
+
+/// The variables of the running thread are gone. Fails the thread if another thread's use of them is not
+/// ordered before that.
+fn end_stack() {
+    let native = running();
+    let Some(stack) = stacks::end(native.end_of_stack()) else {
+        return;
+    };
+    let unordered = shadow::unordered(stack.clone());
+    let unordered = unordered.or_else(|| heap_use::unordered_on(stack.clone()));
+    shadow::forget(stack);
+    if let Some((user, site)) = unordered {
+        let message = format!(
+            "it ends while {} uses its stack{}: nothing orders the two, no lock, join or release/acquire \
+             pair is between them\n\
+             help: the variables of a thread are gone when it ends",
+            native.title(user),
+            heap_use::line(site)
+        );
+        native.fail(Manner::Memory, message, native.place(site));
+        guests::with_running(|guest| guest.end = ThreadEnd::Everything);
+    }
 }
 
 /// The same for the first thread of an execution, if it has variables of its own.
@@ -95,26 +119,17 @@ pub(crate) fn live_as_first(function: usize, argument: usize) {
     live(&Start { function, argument });
 }
 
-/// Ends of the stacks that were used in this execution.
-#[derive(Default)]
-pub(crate) struct UsedStacks(Vec<usize>);
-
-impl Part for UsedStacks {}
-
-pub(crate) static USED_STACKS: PartCell<UsedStacks> = PartCell::new();
-
 /// The stack is new to the program, but a thread that has ended may have used its memory before.
 fn forget_stack() {
     let end = running().end_of_stack();
-    let used = &mut USED_STACKS.get().0;
-    if !used.contains(&end) {
-        used.push(end);
+    if !stacks::begin(end) {
         return;
     }
     let stack = end - stack::STACK..end;
     shadow::forget(stack.clone());
     locations::forget(stack.clone());
     objects::forget(stack.clone());
+    heap_use::forget_stack(end);
     (hooks().stack_is_reused)(stack);
 }
 

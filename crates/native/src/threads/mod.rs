@@ -4,6 +4,7 @@ pub(crate) mod atomics;
 pub(crate) mod failure;
 pub(crate) mod futex;
 pub(crate) mod guests;
+pub(crate) mod heap_use;
 pub(crate) mod interpose;
 pub(crate) mod interrupts;
 pub(crate) mod life;

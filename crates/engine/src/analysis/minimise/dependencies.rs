@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::base::ids::EventId;
+use crate::base::ids::{EventId, ThreadId};
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 
@@ -79,6 +79,26 @@ pub(super) fn dependencies(execution: &Execution, in_coherence_order: bool) -> V
         follow_sources(execution, &position_of, &mut needs);
     }
     needs
+}
+
+/// True when an event precedes the last event of a thread in every execution that has the same order of
+/// conflicting events: accesses of one location of which one writes, and calls on one object.
+pub fn precedes(execution: &Execution, first: EventId, thread: ThreadId) -> bool {
+    let events = &execution.events;
+    let Some(first) = events.iter().position(|event| event.id == first) else {
+        return false;
+    };
+    let needs = dependencies(execution, false);
+    let mut follows = vec![false; events.len()];
+    let mut last = false;
+    for position in first..events.len() {
+        let needed = needs[position].iter().any(|&needed| follows[needed]);
+        follows[position] = position == first || needed;
+        if events[position].id.thread == thread {
+            last = follows[position];
+        }
+    }
+    last
 }
 
 /// Orders a read after its source and before the next write, and a write after the previous one.

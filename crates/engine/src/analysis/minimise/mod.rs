@@ -14,6 +14,7 @@ mod dependencies;
 mod plans;
 mod swaps;
 
+pub use dependencies::precedes;
 pub use plans::{calmer, closer, later, twice_closer};
 pub use swaps::{Moment, Swap, swaps};
 

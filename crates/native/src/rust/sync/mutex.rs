@@ -133,7 +133,7 @@ fn wait_for(word: Word, code: usize) {
         },
     };
     loop {
-        let seen = atomics::perform_by(word, swap, |swap| running().perform(code, swap));
+        let seen = atomics::perform_by(word, code, swap, |swap| running().perform(code, swap));
         if seen.to_value() as u32 == UNLOCKED {
             return;
         }

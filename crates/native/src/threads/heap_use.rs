@@ -1,0 +1,291 @@
+//! Uses of the heap by operations: atomics, calls on locks, waits for futexes, and plain accesses that are
+//! explored.
+//!
+//! A use must be of a block that is there, and must happen before the block is freed. Freeing is no operation,
+//! so it adds no class. In each class, happens-before orders a use and the free or does not. If it does not,
+//! the class has executions with either order, and one of them uses a freed block. One execution of the class
+//! is enough to find that: the free finds earlier uses, and a use finds an earlier free.
+//!
+//! Where plain accesses are explored, the order of conflicting events takes the place of happens-before: a
+//! program that hands a block over by plain accesses is wrong only if some execution uses a freed block.
+
+use std::ops::Range;
+
+use raddle_engine::{EventId, ThreadId};
+
+use super::failure;
+use crate::engine::Manner;
+use crate::execution::part::{Part, PartCell};
+use crate::execution::running;
+use crate::host::addresses::Table;
+use crate::host::mode;
+use crate::memory::blocks::{self, Bad};
+use crate::memory::{heap_range, objects, plain_choices, stacks};
+
+/// The verb for atomic operations.
+pub(crate) const ATOMICALLY: &str = "atomically accesses";
+/// Begins the verb for calls on an object.
+const USES: &str = "uses ";
+/// Size of the page at address 0, which is never mapped.
+const PAGE: usize = 4096;
+
+/// Last use of a block or an object by a thread.
+#[derive(Clone, Copy)]
+pub(crate) struct LastUse {
+    pub(crate) thread: ThreadId,
+    /// Index of its event, or of the next one if it is none.
+    index: u32,
+    pub(crate) site: usize,
+    what: &'static str,
+}
+
+impl LastUse {
+    /// Something that the running thread does now, between two events.
+    pub(crate) fn between_events(made: Use) -> Self {
+        let native = running();
+        LastUse {
+            thread: native.thread(),
+            index: native.events(),
+            site: made.site,
+            what: made.what,
+        }
+    }
+
+    /// True if it is ordered before what the running thread does now.
+    pub(crate) fn is_before(&self) -> bool {
+        let native = running();
+        native.happens_before_or_granted(self.thread, self.index)
+            || plain_choices::are_explored()
+                && native.precedes(EventId {
+                    thread: self.thread,
+                    index: self.index,
+                })
+    }
+}
+
+/// The last use by each thread, by address.
+#[derive(Default)]
+pub(crate) struct LastUses(Table<Vec<LastUse>>);
+
+impl LastUses {
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Forgets the uses of these addresses.
+    pub(crate) fn forget(&mut self, range: Range<usize>) {
+        self.0.forget(range);
+    }
+
+    /// The running thread has used what is known by this address, in its last event.
+    pub(crate) fn record(&mut self, key: usize, made: Use) {
+        let mut last = LastUse::between_events(made);
+        last.index = last.index.saturating_sub(1);
+        match self.0.get(key) {
+            None => {
+                self.0.insert(key, vec![last]);
+            }
+            Some(uses) => match uses.iter_mut().find(|one| one.thread == last.thread) {
+                Some(one) => *one = last,
+                None => uses.push(last),
+            },
+        }
+    }
+
+    /// True if the running thread has used what is known by this address.
+    pub(crate) fn is_used(&mut self, key: usize) -> bool {
+        let thread = running().thread();
+        let uses = self.0.get(key);
+        uses.is_some_and(|uses| uses.iter().any(|one| one.thread == thread))
+    }
+
+    /// Returns a use that is not ordered before what the running thread does now.
+    pub(crate) fn unordered(&mut self, key: usize) -> Option<LastUse> {
+        let uses = self.0.get(key)?;
+        uses.iter().find(|one| !one.is_before()).copied()
+    }
+}
+
+/// Uses of the execution, by the addresses of blocks.
+#[derive(Default)]
+pub(crate) struct BlockUses(LastUses);
+
+impl Part for BlockUses {
+    fn renew(&mut self) {
+        let BlockUses(uses) = self;
+        uses.clear();
+    }
+}
+
+pub(crate) static BLOCK_USES: PartCell<BlockUses> = PartCell::new();
+
+/// A use that an operation makes of memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Use {
+    pub(crate) address: usize,
+    pub(crate) size: usize,
+    /// The verb for messages.
+    pub(crate) what: &'static str,
+    pub(crate) site: usize,
+}
+
+impl Use {
+    /// In guest mode: the operation begins. Fails the thread if the memory is not there.
+    pub(crate) fn begin_as_guest(self) {
+        if let Some(bad) = self.check() {
+            mode::host(|| fail(bad, self));
+        }
+    }
+
+    /// The same in host mode.
+    pub(crate) fn begin(self) {
+        if !self.is_there() {
+            failure::fail_in(
+                Manner::Crash,
+                failure::no_memory_at(self.address),
+                self.site,
+            );
+        }
+        if let Some(bad) = self.check() {
+            fail(bad, self);
+        }
+    }
+
+    /// In host mode: the operation was performed, and other threads may have run since it began. Fails the
+    /// thread if the block was freed by then.
+    pub(crate) fn end(self) {
+        if let Some(bad) = self.check() {
+            fail(bad, self);
+        }
+        self.record();
+    }
+
+    /// The same in guest mode.
+    pub(crate) fn end_as_guest(self) {
+        self.begin_as_guest();
+        self.record();
+    }
+
+    /// Returns the error in the use, if there is one.
+    fn check(self) -> Option<Bad> {
+        match stacks::may_contain(self.address) {
+            true => stacks::check(self.address, running().end_of_stack()),
+            false => None,
+        }
+        .or_else(|| blocks::check(self.address, self.size))
+    }
+
+    /// The operation was performed.
+    pub(crate) fn record(self) {
+        // A stack is known by its end.
+        let start = match heap_range::contains(self.address) {
+            true => blocks::find(self.address).map(|(_, offset)| self.address - offset),
+            false if stacks::may_contain(self.address) => {
+                stacks::owner(self.address).map(|(_, end)| end)
+            }
+            false => None,
+        };
+        if let Some(start) = start {
+            BLOCK_USES.get().0.record(start, self);
+        }
+    }
+
+    /// True if there is memory at the address.
+    pub(crate) fn is_there(self) -> bool {
+        let is_known = || heap_range::contains(self.address) || objects::is_known(self.address);
+        self.address >= PAGE && (is_known() || self.is_mapped())
+    }
+
+    fn is_mapped(self) -> bool {
+        let mut resident = 0u8;
+        let page = (self.address & !(PAGE - 1)) as *mut std::ffi::c_void;
+        // SAFETY: the page need not be mapped, and there is room for the answer about one page.
+        unsafe { libc::mincore(page, 1, &raw mut resident) == 0 }
+    }
+}
+
+/// In host mode: ends the running thread, which did something to memory that is not its own.
+#[cold]
+pub(crate) fn fail(bad: Bad, wrong: Use) -> ! {
+    let native = running();
+    let of_thread = |(owner, _): (ThreadId, usize)| {
+        format!("memory of {}, which has ended", native.title(owner))
+    };
+    let memory = native.memory(wrong.address);
+    let memory = memory.or_else(|| stacks::owner(wrong.address).map(of_thread));
+    let memory = memory.unwrap_or_else(|| "memory that was not allocated".to_owned());
+    let memory = match wrong.what {
+        blocks::FREES => memory.trim_start_matches("the beginning of ").to_owned(),
+        what if what.starts_with(USES) && bad == Bad::Ended => format!("in {memory}"),
+        what if what.starts_with(USES) => memory.replace("the beginning of", "at the beginning of"),
+        _ => memory,
+    };
+    let (manner, help) = match bad {
+        Bad::Freed => (
+            Manner::Memory,
+            "memory may be freed only after its last use",
+        ),
+        Bad::Outside => (
+            Manner::Outside,
+            "the block is smaller than that, or there is none",
+        ),
+        Bad::Ended => (
+            Manner::Memory,
+            "the variables of a thread are gone when it ends",
+        ),
+    };
+    let message = format!("it {} {memory}\nhelp: {help}", wrong.what);
+    failure::fail_in(manner, message, wrong.site)
+}
+
+/// Forgets the uses of the stack that ends there: another thread has it now.
+pub(crate) fn forget_stack(end: usize) {
+    BLOCK_USES.get().0.forget(end..end + 1);
+}
+
+/// In host mode: returns the thread and the site of a use of the stack with these addresses that is not ordered
+/// before what the running thread does now.
+pub(crate) fn unordered_on(stack: Range<usize>) -> Option<(ThreadId, usize)> {
+    let one = BLOCK_USES.get().0.unordered(stack.end)?;
+    Some((one.thread, one.site))
+}
+
+/// In guest mode: the running thread frees the block at an address. Fails the thread if a use of the block by
+/// another thread is not ordered before that.
+pub(crate) fn check_free(address: usize, site: usize) {
+    let unordered = BLOCK_USES.get().0.unordered(address);
+    if let Some(one) = unordered {
+        mode::host(|| fail_free(address, one, site));
+    }
+}
+
+/// Returns the file and line of a site, after a preposition.
+pub(crate) fn line(site: usize) -> String {
+    let place = running().place(site);
+    place.map_or(String::new(), |place| {
+        // Without the column.
+        let line = place.rsplit_once(':').map_or(&place[..], |(line, _)| line);
+        format!(" at {line}")
+    })
+}
+
+/// In host mode: ends the running thread, which frees a block that another thread uses.
+#[cold]
+fn fail_free(address: usize, one: LastUse, site: usize) -> ! {
+    let native = running();
+    let memory = native.memory(address).unwrap_or_default();
+    let memory = memory.trim_start_matches("the beginning of ");
+    let place = line(one.site);
+    let user = native.title(one.thread);
+    let what = match one.what.strip_prefix(USES) {
+        Some(object) => format!("{USES}{object} in it"),
+        None => format!("{} it", one.what),
+    };
+    let message = format!(
+        "it frees {memory}\n\
+         {user} {what}{place}, and nothing orders the two: no lock, join or release/acquire pair is \
+         between them\n\
+         help: memory may be freed only after its last use"
+    );
+    failure::fail_in(Manner::Memory, message, site)
+}

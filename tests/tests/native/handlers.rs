@@ -1,0 +1,79 @@
+//! Functions and destructors that run when the program ends.
+
+use std::path::Path;
+
+use crate::support::{Finished, command_with, compile, workspace};
+
+/// The line of a source with this comment.
+fn line(source: &str, comment: &str) -> String {
+    let path = format!("tests/native/{source}");
+    let text = std::fs::read_to_string(workspace().join(&path)).unwrap();
+    let is_there = |line: &str| {
+        [format!("/* {comment} */"), format!("// {comment}")]
+            .iter()
+            .any(|it| line.contains(it))
+    };
+    let found = text.lines().position(is_there);
+    format!(
+        "{path}:{}",
+        found.unwrap_or_else(|| panic!("no {comment}")) + 1
+    )
+}
+
+/// Checks the whole program with this argument.
+fn check(program: &Path, test: &str) -> Finished {
+    let folder = program.with_file_name("raddle");
+    let settings = [("RADDLE_DIR", folder.to_str().unwrap())];
+    let words = ["run", "--strategy", "exhaustive", "--"];
+    let program = program.to_str().unwrap();
+    command_with(&[&words[..], &[program, test]].concat(), &settings)
+}
+
+#[test]
+fn handlers_are_part_of_every_execution() {
+    let program = compile("gcc", "handlers.c", "handlers", &["-O1"]);
+    for test in ["in-order", "at-once", "joined", "waits"] {
+        check(&program, test).exits(0);
+    }
+    for (test, failure, comment) in [
+        ("out-of-order", "failed assertion", "second"),
+        ("later", "failed assertion", "second"),
+        ("takes-status", "failed assertion", "with-status"),
+        ("by-exit", "failed assertion", "second"),
+        ("by-thread", "failed assertion", "second"),
+        ("quickly", "failed assertion", "second"),
+        ("twice", "failed assertion", "second"),
+        ("crashes", "crash", "aborts"),
+        ("detached", "use after free", "frees"),
+        ("detached", "use after free", "adds"),
+        ("races", "data race", "writes"),
+        ("explored", "failed assertion", "looks"),
+    ] {
+        let found = check(&program, test);
+        found.exits(1).says(&format!(": {failure} after "));
+        found.says(&line("handlers.c", comment));
+    }
+}
+
+#[test]
+fn static_objects_are_destroyed_in_every_execution() {
+    let program = compile("gcc", "statics.cpp", "statics", &["-O1"]);
+    for test in ["none", "joined"] {
+        check(&program, test).exits(0);
+    }
+    for (test, failure, comment) in [
+        ("early", "failed assertion", "early"),
+        ("local", "failed assertion", "local"),
+        ("thread-local", "failed assertion", "thread-local"),
+        ("detached", "", "deletes"),
+        ("detached", "", "detached"),
+        ("early-detached", "", "early-detached"),
+        ("joinable", "crash", ""),
+    ] {
+        let found = check(&program, test);
+        found.exits(1).says(&format!("{failure} after "));
+        if !comment.is_empty() {
+            found.says(&line("statics.cpp", comment));
+        }
+    }
+}

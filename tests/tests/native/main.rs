@@ -7,6 +7,7 @@ mod support;
 mod calls;
 mod compilers;
 mod harness;
+mod pools;
 mod races;
 mod rust_compiled;
 mod rust_crates;

@@ -77,7 +77,8 @@ fn build(library: &Path, profile: &str) -> PathBuf {
     cargo.args(["test", "--no-run", "--quiet", "--target", TARGET]);
     if profile == "release" {
         cargo.arg("--release");
-        cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
+        // As `cargo raddle test --native` sets it: functions of std are told by their whole names.
+        cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "2");
     }
     cargo.arg("--manifest-path").arg(manifest);
     cargo.arg("--target-dir").arg(&target);

@@ -25,6 +25,27 @@ pub struct Limits {
     pub reads_from: bool,
 }
 
+/// Numbers of executions that were not run to their end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CutCounts {
+    /// Those with more events than allowed.
+    pub too_long: u64,
+    /// Those of a search that were stopped after the end of the program, because its other threads only
+    /// polled.
+    pub left_polling: u64,
+}
+
+impl CutCounts {
+    /// Returns the sums.
+    #[must_use]
+    pub fn and(self, other: CutCounts) -> CutCounts {
+        CutCounts {
+            too_long: self.too_long + other.too_long,
+            left_polling: self.left_polling + other.left_polling,
+        }
+    }
+}
+
 /// State of one worker between executions.
 pub struct Exploration {
     world: World,
@@ -36,6 +57,7 @@ pub struct Exploration {
     known: bool,
     /// True when some execution was cut short, so that the behaviour behind it is unknown.
     cut_short: bool,
+    cuts: CutCounts,
     /// True when the last execution was only an attempt.
     retried: bool,
     /// True when the last execution was for an estimate.
@@ -58,17 +80,20 @@ pub struct Tally {
     pub discarded: u64,
     /// True when some execution was cut short, so that the behaviour behind it is unknown.
     pub cut_short: bool,
+    /// Numbers of executions that were cut short for a reason that reports name.
+    pub cuts: CutCounts,
     gave_up: bool,
     seen: Classes,
 }
 
 impl Tally {
     /// Creates a tally without compared classes.
-    pub fn new(executions: u64, discarded: u64, cut_short: bool) -> Self {
+    pub fn new(executions: u64, discarded: u64, cut_short: bool, cuts: CutCounts) -> Self {
         Tally {
             executions,
             discarded,
             cut_short,
+            cuts,
             gave_up: false,
             seen: Classes::default(),
         }
@@ -92,6 +117,7 @@ impl Exploration {
             attempts: 0,
             known: false,
             cut_short: false,
+            cuts: CutCounts::default(),
             retried: false,
             counted: None,
             sampled: false,
@@ -118,7 +144,7 @@ impl Exploration {
 
     /// Returns the counts so far, without the compared classes.
     pub fn counted(&self) -> Tally {
-        Tally::new(self.executions, self.discarded, self.cut_short)
+        Tally::new(self.executions, self.discarded, self.cut_short, self.cuts)
     }
 
     /// Returns all counts.
@@ -128,6 +154,7 @@ impl Exploration {
             executions: self.executions,
             discarded: self.discarded,
             cut_short: self.cut_short,
+            cuts: self.cuts,
             gave_up: self.gave_up,
         }
     }
@@ -137,6 +164,7 @@ impl Exploration {
         self.executions += tally.executions;
         self.discarded += tally.discarded;
         self.cut_short |= tally.cut_short;
+        self.cuts = self.cuts.and(tally.cuts);
         self.gave_up |= tally.gave_up;
         self.seen.absorb(tally.seen);
     }
@@ -193,9 +221,20 @@ impl Exploration {
         }
         match ending {
             Ending::Discarded => self.discarded += 1,
-            Ending::Complete | Ending::Deadlock | Ending::Livelock => self.executions += 1,
-            Ending::TooManyEvents
-            | Ending::StackOverflow(_)
+            Ending::Complete | Ending::Deadlock | Ending::Livelock => {
+                self.executions += 1;
+                // A search stops threads that change nothing by themselves before that.
+                let capabilities = self.world.strategy().capabilities();
+                let is_left = execution.left_polling && capabilities.randomness == Randomness::None;
+                self.cut_short |= is_left;
+                self.cuts.left_polling += u64::from(is_left);
+            }
+            Ending::TooManyEvents => {
+                self.executions += 1;
+                self.cut_short = true;
+                self.cuts.too_long += 1;
+            }
+            Ending::StackOverflow(_)
             | Ending::MemoryError
             | Ending::Interfered
             | Ending::Diverged(_) => {
@@ -252,6 +291,11 @@ impl Exploration {
     /// Number of executions that the program discarded.
     pub fn discarded(&self) -> u64 {
         self.discarded
+    }
+
+    /// Numbers of executions that were cut short for a reason that reports name.
+    pub fn cuts(&self) -> CutCounts {
+        self.cuts
     }
 
     /// Number of executions that were only attempts of the strategy and do not count.

@@ -27,7 +27,7 @@ pub use analysis::{check, coverage, minimise};
 pub use base::ids::{CellId, EventId, LocationId, ObjectId, PortListId, SiteId, ThreadId};
 pub use base::outcome::{Outcome, Resolution};
 pub use base::reply::{Exchange, Grant, Received, Reply};
-pub use explore::{Exploration, Limits, Tally};
+pub use explore::{CutCounts, Exploration, Limits, Tally};
 pub use model::choice::Choice;
 pub use model::ending::{Divergence, Ending, Record};
 pub use model::estimate::Estimate;

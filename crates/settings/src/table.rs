@@ -585,6 +585,16 @@ macro_rules! settings {
                 default: "operations once their order matters",
                 book: "see [What is a step](native-rust.md#what-is-a-step)",
             }
+
+            /// Library whose locks are replaced by a model: fewer steps, but its own code is not checked.
+            model: ModelledLibrary;
+            {
+                kind: SettingKind::Choice(ModelledLibrary::NAMES),
+                variable: "RADDLE_MODEL",
+                flag: is("model", "CRATE"),
+                default: "none",
+                book: "see [Models in place of code](native-rust.md#models-in-place-of-code)",
+            }
         }
     }};
 }
@@ -663,6 +673,12 @@ choices! {
     ArcCounts {
         /// Counts are operations.
         Counted = "counted",
+    }
+
+    /// A library that a native program may use as a model.
+    ModelledLibrary {
+        /// The crate parking_lot.
+        ParkingLot = "parking_lot",
     }
 }
 

@@ -100,6 +100,7 @@ const REASONS: &[Reason] = &[
     (
         "facts about the program's code, which does not change",
         &[
+            ("names/rust_paths.rs", &["HIDES_PARKING_LOT"]),
             ("names/symbols.rs", &["MODULES"]),
             ("rust/sync/barrier.rs", &["ANSWER", "SIZE_FIELD"]),
             ("rust/sync/mod.rs", &["IS_DONE", "IS_USED"]),

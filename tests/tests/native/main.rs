@@ -9,6 +9,7 @@ mod compilers;
 mod handlers;
 mod harness;
 mod lifetimes;
+mod pools;
 mod races;
 mod rust_compiled;
 mod rust_crates;

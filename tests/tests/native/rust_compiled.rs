@@ -76,6 +76,44 @@ fn optimised_programs_have_the_classes_of_the_library() {
     assert_eq!(differences(&all, &twins), []);
 }
 
+/// However a program was compiled, a primitive is recognised as a whole, or the program is not checked: half of a
+/// lock would be a false deadlock.
+#[test]
+fn no_program_has_half_a_primitive() {
+    let refused = "the program was not checked: functions were inlined";
+    let mut checked = 0;
+    for level in ["0", "1", "2", "3"] {
+        for debug in ["line-tables-only", "1", "2"] {
+            let flags = [
+                format!("-Copt-level={level}"),
+                format!("-Cdebuginfo={debug}"),
+            ];
+            let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+            let program = rust("one_lock.rs", &format!("half-{level}-{debug}"), &flags);
+            let finished = check(&program, "");
+            match finished.text.contains(refused) {
+                true => {
+                    assert_eq!(debug, "line-tables-only", "{level}");
+                    finished
+                        .exits(2)
+                        .says("compile it with `debug = 1` or more");
+                }
+                false => {
+                    // Which of the two threads has the lock first.
+                    assert_eq!(finished.exits(0).all_classes(), 2, "{level} {debug}");
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked >= 8, "programs with whole names are checked");
+    let flags = ["-Copt-level=2", "-Cdebuginfo=line-tables-only"];
+    let sync = rust("sync.rs", "half-sync", &flags);
+    for (name, _) in library::CORRECT {
+        check(&sync, name).exits(2).says(refused);
+    }
+}
+
 #[test]
 fn programs_with_an_instrumented_std_have_the_classes_of_the_library() {
     let Some(sync) = instrumented("sync.rs") else {

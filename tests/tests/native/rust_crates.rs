@@ -12,9 +12,9 @@ use crate::rust_expected::Found::{self, Failure, Nothing, NothingSoFar};
 use crate::rust_expected::{EXPECTED, panic};
 use crate::rust_tests::{Checked, Tests, crates, replay, test};
 
-/// All tests but those that have twins, and rayon's, run once.
+/// All tests but those that have twins, and rayon's, run once, with a model of parking_lot.
 static TESTS: LazyLock<Tests> = LazyLock::new(|| {
-    let budget = ["--max-executions", "500"];
+    let budget = ["--max-executions", "500", "--model", "parking_lot"];
     let all = ["--", "--workspace"];
     let but = ["--exclude", "twins", "--exclude", "parallel-sum"];
     test(&[&budget[..], &all, &but].concat())
@@ -101,7 +101,54 @@ fn either_of_two_drops_the_last_handle() {
     );
 }
 
-/// The locks of parking_lot are locks, and not the atomics that they are made of.
+/// Without a model the crate's own code runs. Its tests pass and fail as with the model, at its own lines.
+#[test]
+fn without_a_model_the_code_of_parking_lot_is_checked() {
+    let flags = [
+        "--max-executions",
+        "300",
+        "--",
+        "-p",
+        "same-locks",
+        "-p",
+        "connection-pool",
+    ];
+    let tests = test(&flags);
+    assert_eq!(tests.len(), 15);
+    for ((binary, name), checked) in &tests {
+        let model = &TESTS[&(binary.clone(), name.clone())];
+        assert_eq!(model.outcome, checked.outcome, "{name}: {checked:#?}");
+        assert_eq!(
+            model.finished["modelled"],
+            serde_json::json!(["parking_lot"])
+        );
+        let summary = model.finished["summary"].as_str().unwrap();
+        assert!(
+            summary.contains(", with a model in place of parking_lot ("),
+            "{summary}"
+        );
+        assert_eq!(
+            checked.finished["modelled"],
+            serde_json::json!([]),
+            "{name}"
+        );
+        let summary = checked.finished["summary"].as_str().unwrap();
+        assert!(!summary.contains("model"), "{summary}");
+        for failure in &checked.failures {
+            assert_eq!(failure["kind"], "Deadlock", "{name}: {failure:#?}");
+            let message = failure["message"].as_str().unwrap();
+            assert!(message.contains("/parking_lot_core-"), "{name}: {message}");
+        }
+    }
+    let classes = |checked: &Checked| checked.finished["classes"].as_u64();
+    let name = (
+        "same_locks".to_owned(),
+        "tests::with_parking_lot::three_lock".to_owned(),
+    );
+    assert!(classes(&tests[&name]) > classes(&TESTS[&name]));
+}
+
+/// The locks of parking_lot are locks in the model, and not the atomics that they are made of.
 #[test]
 fn parking_lot_has_the_classes_of_std() {
     let find = |of: &str, name: &str| {

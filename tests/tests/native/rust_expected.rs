@@ -127,6 +127,20 @@ pub const EXPECTED: &[(&str, &[(&str, Found)])] = &[
         ],
     ),
     (
+        "idle-pool",
+        &[
+            ("a_job_is_done_once", NothingSoFar),
+            ("two_threads_stay_idle", NothingSoFar),
+            ("a_shared_queue_is_polled", NothingSoFar),
+            (
+                "work_that_is_left_is_done",
+                panic(
+                    "pool.run(0, move || assert_eq!(seen.load(SeqCst), 0, \"the test is over\"));",
+                ),
+            ),
+        ],
+    ),
+    (
         "job-queue",
         &[
             ("urgent_jobs_come_first", Nothing),

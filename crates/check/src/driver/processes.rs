@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::str::FromStr;
 
 use raddle_engine::frontier::Item;
-use raddle_engine::{Exploration, Schedule, Tally};
+use raddle_engine::{Exploration, Schedule};
 use raddle_report::{CriticalPair, Failure};
 
 use crate::driver::known_schedules;
@@ -169,6 +169,7 @@ fn help(
         executions: part.executions,
         discarded: part.discarded,
         cut_short: part.cut_short,
+        cuts: part.cuts,
         reach: part.reach,
         failures: part.failures,
         items: part.items,
@@ -331,7 +332,7 @@ fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, results: ChildResults) -> b
         panic!("raddle: the results of a worker cannot be read: {problem}")
     });
     worker.context.with_exploration(|exploration| {
-        let tally = Tally::new(saved.executions, saved.discarded, saved.cut_short);
+        let tally = saved.tally();
         exploration.absorb(tally);
     });
     worker.take_over(left);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use raddle_engine::{CheckName, Schedule, Tally};
+use raddle_engine::{CheckName, Schedule};
 use raddle_report::Failure;
 
 use crate::driver::known_schedules;
@@ -55,7 +55,7 @@ impl SavedSearch {
             let mut search = sized_search(checker).idle().counting_from(saved.executions);
             search.reached(saved.reach);
             exploration.world().set_strategy(search);
-            let tally = Tally::new(saved.executions, saved.discarded, saved.cut_short);
+            let tally = saved.tally();
             exploration.absorb(tally);
         });
         worker.take_over(items);

@@ -171,6 +171,9 @@ pub(crate) fn run_reporting(
         worker.confirm(body, place);
     }
     drop(watch);
+    if !events::is_interrupted() && !checker.replays() && !checker.is_directed() {
+        worker.require_completed();
+    }
     worker.status = None;
     if let Some(estimate) = estimate {
         worker.report.set_estimate(estimate.into());
@@ -242,6 +245,8 @@ fn finish(
         let unseen = exploration.unseen().filter(|_| says_something);
         report.set_unseen(unseen.map(Into::into));
         report.set_gave_up(exploration.gave_up());
+        let cuts = exploration.cuts();
+        report.set_cuts(cuts.too_long, cuts.left_polling);
     });
     if let Some(coverage) = coverage {
         let places = context.places();
@@ -312,6 +317,7 @@ fn finish(
     }
     let growth = context.with_exploration(|exploration| exploration.growth());
     report.set_growth(&growth);
+    report.set_modelled(checker.program.modelled());
     report.elapsed = start.elapsed();
     report
 }

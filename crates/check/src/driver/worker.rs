@@ -8,11 +8,12 @@ use std::time::Instant;
 
 use raddle_engine::check::Finding;
 use raddle_engine::check::leak;
+use raddle_engine::check::limit;
 use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::coverage::Coverage;
 use raddle_engine::object::Object;
 use raddle_engine::{Ending, Execution, Exploration, Record, SiteId, Tally, strategy};
-use raddle_report::{Failure, FailureKind, RecordedExecution, Report, Search};
+use raddle_report::{Failure, FailureKind, RecordedExecution, Report, Search, grouped};
 
 use crate::driver::auto::{Done, Fit};
 use crate::driver::phases::{Budget, Patience};
@@ -590,6 +591,29 @@ impl<'a> Worker<'a, '_> {
         failure
     }
 
+    /// Adds a failure of its own kind if nothing was found and every execution was too long: nothing is
+    /// known about the program then.
+    pub(crate) fn require_completed(&mut self) {
+        let (all, too_long) =
+            (self.context).with_exploration(|e| (e.executions(), e.cuts().too_long));
+        let is_known = !self.report.failures.is_empty() || too_long == 0 || too_long < all;
+        if is_known {
+            return;
+        }
+        let repeated = |execution: &Execution, _| limit::repeated(execution);
+        let finding = Finding::TooManyEvents {
+            limit: self.checker.limits().max_events,
+            repeated: self.context.with_execution(repeated),
+        };
+        let mut failure = self.named_failure(&finding, "every execution");
+        failure.notes.push(format!(
+            "no execution was completed, so the check has neither passed nor failed; cut at the limit of \
+             events: {}",
+            grouped(too_long)
+        ));
+        self.report.failures.push(failure);
+    }
+
     /// True when an execution of the same class has failed with this kind before. It may have run
     /// in another linearization.
     fn failed_before(&mut self, kind: FailureKind) -> bool {
@@ -630,6 +654,7 @@ pub(crate) fn part(counted: &Tally, report: &Report) -> Part {
         executions: counted.executions,
         discarded: counted.discarded,
         cut_short: counted.cut_short,
+        cuts: counted.cuts,
         failures: report.failures.iter().map(failure).collect(),
         ..Part::default()
     }

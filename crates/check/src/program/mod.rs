@@ -70,6 +70,11 @@ pub trait Program: Debug + RefUnwindSafe + Send + Sync {
         None
     }
 
+    /// Returns the libraries of the program whose code does not run, because a model takes its place.
+    fn modelled(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns the function that finds the place of an interrupted thread. It runs in a signal handler.
     fn interrupt_reader(&self) -> Option<InterruptReader> {
         None

@@ -119,7 +119,7 @@ impl fmt::Display for Error {
                  code; on x86-64 Linux, `cargo raddle test --native` checks unmodified tests",
             ),
             Self::NeedsNative => f.write_str(
-                "--memory, --plain, --substrate and --restart need --native\n  \
+                "--memory, --plain, --substrate, --restart and --model need --native\n  \
                  help: use `cargo raddle test --native` to check unmodified tests",
             ),
             Self::NativeDocTests => f.write_str(

@@ -78,6 +78,9 @@ pub struct Execution {
     pub memory_error: Option<MemoryError>,
     /// Whether the program said that it is over, whatever its other threads do.
     pub is_over: bool,
+    /// True when the execution was stopped after the end of the program, because the threads that could
+    /// go on did nothing but poll.
+    pub left_polling: bool,
     /// How often another thread went on although the one that ran could have; see
     /// [`State::interrupts`](crate::State::interrupts).
     pub preemptions: u32,
@@ -116,6 +119,7 @@ impl Execution {
         self.conflict = None;
         self.memory_error = None;
         self.is_over = false;
+        self.left_polling = false;
         self.preemptions = 0;
         (self.fingerprint, self.coherence) = (0, 0);
     }

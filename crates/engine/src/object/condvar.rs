@@ -15,7 +15,10 @@ use super::{Machine, Request};
 use crate::base::ids::ThreadId;
 use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
-use crate::base::words::{Problem, Reader, tables};
+use crate::base::words::{Problem, Reader, push, tables, unknown};
+
+/// The word of a futex in saved searches.
+const FUTEX: &str = "futex";
 
 /// The condition variable's state: the waiting threads, in the order of their waits. A notified thread
 /// stays until it waits again, unless its time may run out: whether it has woken up makes no difference.
@@ -24,6 +27,8 @@ pub struct Condvar {
     waiters: Vec<Waiter>,
     /// How many calls were completed, without those that wake up in silence.
     completed: u32,
+    /// True when a notification synchronizes with later waits.
+    is_futex: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,6 +93,15 @@ impl Request for Call {
 }
 
 impl Condvar {
+    /// The queue of a futex. Its calls are totally ordered, with the comparison of the word that begins a wait:
+    /// a wait that comes after a wake-up compares no older value than was written before the wake-up.
+    pub fn futex() -> Self {
+        Condvar {
+            is_futex: true,
+            ..Condvar::default()
+        }
+    }
+
     /// By which of the completed calls the thread was notified.
     fn notified(&self, thread: ThreadId) -> Option<u32> {
         let waiter = self.waiters.iter().find(|waiter| waiter.thread == thread);
@@ -107,8 +121,20 @@ impl Condvar {
 impl Machine for Condvar {
     type Call = Call;
 
-    fn read_initial(_words: &mut Reader<'_>) -> Result<Self, Problem> {
-        Ok(Condvar::default())
+    fn write_initial(&self, out: &mut String) {
+        if self.is_futex {
+            push(out, FUTEX);
+        }
+    }
+
+    fn read_initial(words: &mut Reader<'_>) -> Result<Self, Problem> {
+        if words.is_empty() {
+            return Ok(Condvar::default());
+        }
+        match words.word()? {
+            FUTEX => Ok(Condvar::futex()),
+            word => Err(unknown(word)),
+        }
     }
 
     fn open(&self, call: Call, by: ThreadId) -> bool {
@@ -171,8 +197,14 @@ impl Machine for Condvar {
         }
     }
 
-    /// Only the lock passes anything on.
-    fn synchronization(&self, _call: Call, _reply: Reply) -> Synchronization {
-        Synchronization::NONE
+    /// Only the lock passes anything on, if there is one.
+    fn synchronization(&self, call: Call, _reply: Reply) -> Synchronization {
+        let notified = 0;
+        match call {
+            _ if !self.is_futex => Synchronization::NONE,
+            Call::Wait { .. } => Synchronization::acquire(notified),
+            Call::NotifyOne | Call::NotifyAll => Synchronization::release(notified),
+            Call::Wake { .. } => Synchronization::NONE,
+        }
     }
 }

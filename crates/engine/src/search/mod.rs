@@ -316,8 +316,15 @@ impl Exhaustive {
     /// enabled operation.
     ///
     /// Threads with many pauses or many events come after threads with fewer: they may wait for
-    /// others in a loop that is not recognised as one, and such a run would never end.
+    /// others in a loop that is not recognised as one, and such a run would never end. Threads that
+    /// poll after the end of the program come last.
     fn first_to_go_on(&self, state: &State) -> Option<ThreadId> {
+        self.first(state, |_| true)
+    }
+
+    /// The same among the threads that `select` returns true for, in the running world.
+    #[inline]
+    fn first(&self, state: &State, select: impl Fn(ThreadId) -> bool) -> Option<ThreadId> {
         let graph = &self.frames.last().expect("a run has a frame").graph;
         let can_go_on = |&&thread: &&ThreadId| {
             let here = self.binding.to_world(thread);
@@ -325,15 +332,20 @@ impl Exhaustive {
             !graph.is_waiting(thread)
                 && !state.is_spinning(here)
                 && (state.is_enabled(here) || is_call && !state.has_ended(here))
+                && select(here)
         };
         let mut able = graph.canonical.iter().filter(can_go_on).copied();
         let first = able.next()?;
         let impatience = |thread: &ThreadId| {
             let log = &graph.threads[thread.index()];
-            log.nodes.len() / LONG_TURN + (log.pauses / PATIENCE) as usize
+            let polls = state.is_polling(self.binding.to_world(*thread));
+            (
+                polls,
+                log.nodes.len() / LONG_TURN + (log.pauses / PATIENCE) as usize,
+            )
         };
         match impatience(&first) {
-            0 => Some(first),
+            (false, 0) => Some(first),
             _ => std::iter::once(first).chain(able).min_by_key(impatience),
         }
     }
@@ -553,11 +565,12 @@ impl Strategy for Exhaustive {
         self.extend(state)
     }
 
-    /// Inserts the calls that cannot be completed as well: they may revisit.
+    /// Inserts the calls that cannot be completed as well: they may revisit. Threads that could go on are
+    /// left where they are; they poll.
     fn stuck(&mut self, state: &State) -> Result<(), Box<Divergence>> {
         self.learn_written(state.execution());
         self.start_extending(state)?;
-        while let Some(thread) = self.first_to_go_on(state) {
+        while let Some(thread) = self.first(state, |here| !state.is_enabled(here)) {
             self.insert_call(state, thread);
         }
         Ok(())

@@ -10,6 +10,7 @@ mod barriers;
 mod cells;
 mod perform;
 mod policy;
+mod polling;
 mod ports;
 mod positions;
 mod spin;
@@ -36,6 +37,7 @@ use crate::model::ending::Ending;
 use crate::model::execution::{Execution, ThreadInfo};
 use crate::model::operation::Operation;
 use policy::SpuriousCounts;
+use polling::Waits;
 use positions::Positions;
 use spin::{Spinner, TimedWait};
 use strategy::{Dispatch, Randomness, Strategy};
@@ -71,6 +73,8 @@ pub struct State {
     watches: bool,
     /// Threads that wait for a change of what they read.
     spinners: Vec<Spinner>,
+    /// Waits since the end of the program.
+    polls: Vec<Waits>,
 }
 
 #[derive(Clone, Debug)]
@@ -238,6 +242,7 @@ impl State {
         self.enabled.clear();
         self.watches = false;
         self.spinners.clear();
+        self.polls.clear();
         for calls in &mut self.calls[..self.objects] {
             calls.waiting.clear();
             calls.last = None;
@@ -314,6 +319,8 @@ pub struct World<D> {
     max_events: usize,
     /// The same for the present execution.
     most_events: usize,
+    /// Number of events from which on every step looks at the limits of the execution.
+    looks_from: usize,
     ending: Option<Ending>,
     model: Model,
     policy: Policy,
@@ -338,6 +345,7 @@ impl<D: Dispatch> World<D> {
             strategy: strategy.into(),
             max_events,
             most_events: max_events,
+            looks_from: max_events,
             ending: None,
             model: Model::Sc,
             policy: Policy::default(),
@@ -365,6 +373,7 @@ impl<D: Dispatch> World<D> {
         let weak = self.weakness.is_weak() || !self.started || capabilities.reads_all_outcomes;
         self.started = true;
         self.most_events = self.max_events.min(capabilities.max_events);
+        self.looks_from = self.most_events;
         let weak = weak && self.model.is_weak();
         self.state.reset(weak, !weak && self.has_cells);
         self.state.is_plain = !self.weakness.is_weak()
@@ -460,8 +469,10 @@ impl<D: Dispatch> World<D> {
                     Err(divergence) => self.stop(Ending::Diverged(*divergence)),
                 };
             }
-            if self.state.execution.events.len() >= self.most_events {
-                return self.stop(Ending::TooManyEvents);
+            if self.state.execution.events.len() >= self.looks_from
+                && let Some(stop) = self.is_at_limit()
+            {
+                return stop;
             }
             let choice = match self.strategy.choose(&self.state) {
                 Ok(choice) => choice,

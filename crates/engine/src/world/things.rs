@@ -106,11 +106,6 @@ impl<D: Dispatch> World<D> {
         self.state.execution.panics.clear();
     }
 
-    /// Remembers that the program is over, whatever its other threads do.
-    pub fn end_program(&mut self) {
-        self.state.execution.is_over = true;
-    }
-
     /// If `thread` ended by a panic that no join has returned, records that `joiner` got it.
     pub fn join_panic(&mut self, thread: ThreadId, joiner: ThreadId) -> bool {
         let panics = &mut self.state.execution.panics;

@@ -48,8 +48,9 @@ fn run(
     interrupted::prepare();
     rust_panics::prepare();
     arc_counts::prepare(settings.arc);
+    // Functions of libraries that are modelled are not the user's.
+    sync::prepare(settings.model);
     regions::prepare();
-    sync::prepare();
     requests::prepare();
     life::install(Hooks {
         started: rust::threads::started,

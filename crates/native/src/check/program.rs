@@ -8,6 +8,7 @@ use crate::engine::{
 use crate::execution::sites;
 use crate::names::{interrupted, regions};
 use crate::process::{restart, variables};
+use crate::rust::sync;
 
 /// A program as it was compiled, by what of it is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,6 +79,10 @@ impl Program for NativeProgram {
         variables::describe(address)
     }
 
+    fn modelled(&self) -> Vec<String> {
+        sync::modelled().map(str::to_owned).collect()
+    }
+
     fn interrupt_reader(&self) -> Option<InterruptReader> {
         Some(interrupted::interrupted)
     }
@@ -85,7 +90,7 @@ impl Program for NativeProgram {
 
 /// Returns the environment variables that decide which operations there are.
 fn settings() -> impl Iterator<Item = String> {
-    let settings = ["RADDLE_MEMORY", "RADDLE_PLAIN"].into_iter();
+    let settings = ["RADDLE_MEMORY", "RADDLE_PLAIN", "RADDLE_MODEL"].into_iter();
     let settings = settings.filter_map(|name| Some((name, std::env::var(name).ok()?)));
     settings.map(|(name, value)| format!("{name}={}", shell_word(&value)))
 }

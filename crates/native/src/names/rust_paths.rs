@@ -1,6 +1,8 @@
 //! Functions of a Rust program by their paths: whether they are the user's or the standard library's, and how
 //! their accesses are treated.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 /// Kinds of functions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -149,12 +151,6 @@ const RULES: &[(&str, FunctionKind)] = &[
     ("__rust_try", FunctionKind::Passes),
     ("rust_eh_personality", FunctionKind::Inside),
     ("hashbrown::", FunctionKind::Passes),
-    // Locks that are known as std's are.
-    ("lock_api::mutex::", FunctionKind::Passes),
-    ("lock_api::rwlock::", FunctionKind::Passes),
-    ("lock_api::remutex::", FunctionKind::Passes),
-    ("parking_lot::raw_", FunctionKind::Passes),
-    ("parking_lot::condvar::Condvar::", FunctionKind::Passes),
     ("alloc::sync::Arc::strong_count", FunctionKind::AsksCount),
     ("alloc::sync::Arc::weak_count", FunctionKind::AsksCount),
     ("alloc::sync::Arc::try_unwrap", FunctionKind::AsksCount),
@@ -267,6 +263,27 @@ const RULES: &[(&str, FunctionKind)] = &[
     ("proc_macro::", FunctionKind::Inside),
 ];
 
+/// Functions of parking_lot that are transparent if its locks are modelled.
+const PARKING_LOT: [&str; 5] = [
+    "lock_api::mutex::",
+    "lock_api::rwlock::",
+    "lock_api::remutex::",
+    "parking_lot::raw_",
+    "parking_lot::condvar::Condvar::",
+];
+
+static HIDES_PARKING_LOT: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether the functions of parking_lot are transparent, before kinds are looked up.
+pub(crate) fn hide_parking_lot(hides: bool) {
+    HIDES_PARKING_LOT.store(hides, Relaxed);
+}
+
+/// True when the functions of parking_lot are transparent.
+pub(crate) fn hides_parking_lot() -> bool {
+    HIDES_PARKING_LOT.load(Relaxed)
+}
+
 /// The kind of a function with this name, demangled.
 pub(crate) fn kind(name: &str) -> FunctionKind {
     kind_of(&path(name))
@@ -280,6 +297,9 @@ pub(crate) fn kind_of(path: &str) -> FunctionKind {
     }
     if let Some(kind) = of_channel(path) {
         return kind;
+    }
+    if hides_parking_lot() && PARKING_LOT.iter().any(|start| path.starts_with(start)) {
+        return FunctionKind::Passes;
     }
     let rule = RULES.iter().find(|(start, _)| path.starts_with(start));
     rule.map_or(FunctionKind::User, |&(_, kind)| kind)

@@ -20,7 +20,7 @@ use crate::memory::objects;
 const KIND: &str = "futex";
 
 fn call(word: *mut u32, call: Call, code: usize) -> Reply {
-    let initial = || Object::Condvar(object::condvar::Condvar::default());
+    let initial = || Object::Condvar(object::condvar::Condvar::futex());
     objects::call(word as usize, KIND, initial, call, code)
 }
 

@@ -66,6 +66,9 @@ pub struct Report {
     pub(crate) alone: Option<Alone>,
     pub(crate) gave_up: bool,
     pub(crate) foreign_threads: bool,
+    pub(crate) too_long: u64,
+    pub(crate) left_polling: u64,
+    pub(crate) modelled: Vec<String>,
 }
 
 impl Report {
@@ -93,6 +96,9 @@ impl Report {
             alone: None,
             gave_up: false,
             foreign_threads: false,
+            too_long: 0,
+            left_polling: 0,
+            modelled: Vec::new(),
         }
     }
 
@@ -109,6 +115,33 @@ impl Report {
     /// Sets whether threads that the check does not control took part.
     pub fn set_foreign_threads(&mut self, foreign_threads: bool) {
         self.foreign_threads = foreign_threads;
+    }
+
+    /// Sets the number of executions that were too long, and of those that ended while threads that
+    /// outlive the program still polled.
+    pub fn set_cuts(&mut self, too_long: u64, left_polling: u64) {
+        (self.too_long, self.left_polling) = (too_long, left_polling);
+    }
+
+    /// Returns the number of executions that were cut at the limit of events.
+    pub fn too_long(&self) -> u64 {
+        self.too_long
+    }
+
+    /// Returns the number of executions that ended while threads that outlive the program still polled.
+    pub fn left_polling(&self) -> u64 {
+        self.left_polling
+    }
+
+    /// Sets the libraries whose code did not run, because a model took its place.
+    pub fn set_modelled(&mut self, libraries: Vec<String>) {
+        self.modelled = libraries;
+    }
+
+    /// Returns the libraries whose code did not run, because a model took its place. The guarantee holds
+    /// for programs in which these libraries behave as their models do.
+    pub fn modelled(&self) -> &[String] {
+        &self.modelled
     }
 
     /// Sets the number of classes and the guarantee.

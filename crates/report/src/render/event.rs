@@ -101,6 +101,9 @@ pub struct Finished {
     summary: String,
     advice: Option<String>,
     resume: Option<String>,
+    too_long: u64,
+    left_polling: u64,
+    modelled: Vec<String>,
 }
 
 impl Finished {
@@ -122,6 +125,9 @@ impl Finished {
             summary: report.summary().to_string(),
             advice: report.advice().map(ToString::to_string),
             resume: report.resume.clone(),
+            too_long: report.too_long(),
+            left_polling: report.left_polling(),
+            modelled: report.modelled().to_vec(),
         }
     }
 }

@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use raddle_engine::CheckName;
 use raddle_engine::frontier::{Item, VERSION};
 use raddle_engine::strategy::Reach;
+use raddle_engine::{CheckName, CutCounts, Tally};
 
 use crate::program::Library;
 use crate::runtime::Places;
@@ -21,6 +21,7 @@ pub(crate) struct Saved {
     pub(crate) discarded: u64,
     /// True when some execution was incomplete.
     pub(crate) cut_short: bool,
+    pub(crate) cuts: CutCounts,
     /// The reach of a preemption bound.
     pub(crate) reach: Reach,
     pub(crate) elapsed: Duration,
@@ -62,6 +63,13 @@ impl Saved {
         line(&format!("executions {}", self.executions));
         line(&format!("discarded {}", self.discarded));
         line(&format!("cut-short {}", self.cut_short));
+        let CutCounts {
+            too_long,
+            left_polling,
+        } = self.cuts;
+        if self.cuts != CutCounts::default() {
+            line(&format!("cuts {too_long} {left_polling}"));
+        }
         let [left_out, weakened, late] = self.reach.to_words();
         line(&format!("reach {left_out} {weakened} {late}"));
         line(&format!("milliseconds {}", self.elapsed.as_millis()));
@@ -72,6 +80,11 @@ impl Saved {
             text += item;
         }
         text
+    }
+
+    /// Returns the counts.
+    pub(crate) fn tally(&self) -> Tally {
+        Tally::new(self.executions, self.discarded, self.cut_short, self.cuts)
     }
 
     /// Parses the items, with sites as this process numbers them.
@@ -129,6 +142,13 @@ impl FromStr for Saved {
                 "executions" => saved.executions = number()?,
                 "discarded" => saved.discarded = number()?,
                 "cut-short" => saved.cut_short = rest.parse().map_err(|_| bad())?,
+                "cuts" => {
+                    let (too_long, left_polling) = rest.split_once(' ').ok_or_else(bad)?;
+                    saved.cuts = CutCounts {
+                        too_long: too_long.parse().map_err(|_| bad())?,
+                        left_polling: left_polling.parse().map_err(|_| bad())?,
+                    };
+                }
                 "reach" => {
                     let words: Result<Vec<bool>, _> = rest.split(' ').map(str::parse).collect();
                     let words = words.ok().and_then(|words| words.try_into().ok());
@@ -179,6 +199,10 @@ mod tests {
             executions: 7,
             discarded: 1,
             cut_short: true,
+            cuts: CutCounts {
+                too_long: 2,
+                left_polling: 3,
+            },
             reach: Reach::of_words([true, false, true]),
             elapsed: Duration::from_millis(1500),
             failures: vec![(3, "r1.AAAA".to_owned())],

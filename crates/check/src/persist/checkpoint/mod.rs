@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use raddle_engine::CheckName;
 use raddle_engine::frontier::Item;
 use raddle_engine::strategy::Reach;
+use raddle_engine::{CheckName, CutCounts};
 
 use crate::persist::saved;
 use crate::program::Program;
@@ -36,6 +36,7 @@ pub(crate) struct Part {
     pub(crate) executions: u64,
     pub(crate) discarded: u64,
     pub(crate) cut_short: bool,
+    pub(crate) cuts: CutCounts,
     /// The reach of a preemption bound.
     pub(crate) reach: Reach,
     /// Failures: the number of the execution and the token of the schedule.
@@ -168,6 +169,7 @@ impl Saving {
             executions: sum(|part| part.executions),
             discarded: sum(|part| part.discarded),
             cut_short: parts.iter().any(|part| part.cut_short),
+            cuts: (parts.iter()).fold(CutCounts::default(), |cuts, part| cuts.and(part.cuts)),
             reach: (parts.iter()).fold(Reach::default(), |reach, part| reach.and(part.reach)),
             elapsed: self.before + self.start.elapsed(),
             failures: parts

@@ -9,13 +9,16 @@
 //!   debug information, or the symbols, tell which function of std's an instruction is in ([`sites`]). Such
 //!   an operation is answered so that std takes its fast path: the lock was free.
 //!
-//! The locks of the crate parking_lot are modelled in the same way ([`parking_lot`]).
+//! The locks of the crate parking_lot are modelled in the same way ([`parking_lot`]), if that was asked for.
+//!
+//! A primitive is recognised in every function that uses it, or the program is not checked ([`inlined`]).
 //!
 //! Words in memory have the values that std would have stored, since other code may read them. Functions that
 //! are not recognised are left to the model of futexes, in which std waits.
 
 pub(crate) mod barrier;
 mod condvar;
+mod inlined;
 mod modules;
 pub(crate) mod mutex;
 mod once;
@@ -29,9 +32,11 @@ mod uninstrumented;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use raddle_settings::ModelledLibrary;
+
 use crate::execution::shadow_stack;
 use crate::host::mode::host;
-use crate::names::rust_paths::FunctionKind;
+use crate::names::rust_paths::{self, FunctionKind};
 use crate::threads::interrupts;
 use sites::Role;
 
@@ -40,12 +45,19 @@ pub(crate) use parker::{park, wake, who_waits};
 /// True if there is any Rust in the program.
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
-/// Reads the program, when a check begins and before a snapshot of its memory is taken.
-pub(crate) fn prepare() {
+/// Reads the program, when a check begins and before a snapshot of its memory is taken. This library is
+/// modelled, if any.
+pub(crate) fn prepare(library: Option<ModelledLibrary>) {
     static IS_DONE: AtomicBool = AtomicBool::new(false);
     if !IS_DONE.swap(true, Relaxed) {
+        rust_paths::hide_parking_lot(library == Some(ModelledLibrary::ParkingLot));
         IS_USED.store(modules::read(), Relaxed);
     }
+}
+
+/// Returns the libraries of the program that are modelled.
+pub(crate) fn modelled() -> impl Iterator<Item = &'static str> {
+    parking_lot::is_used().then_some("parking_lot").into_iter()
 }
 
 /// Accesses of an atomic variable.

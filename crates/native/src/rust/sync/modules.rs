@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 
-use super::{barrier, parking_lot, replaced, sites};
+use super::{barrier, inlined, parking_lot, replaced, sites};
 use crate::execution::shadow_stack;
 use crate::host::loaded;
 use crate::host::process_state::ProcessState;
@@ -31,6 +31,10 @@ const STD: &str = "library/std/src/";
 const CANNOT_TELL: &str = "the program was optimised and has no debug information, so locks of Rust's standard \
     library cannot be told from other atomics, and races may be told that are none. Compile it with `-g`, or \
     without optimising";
+
+const CANNOT_TELL_INLINED: &str = "the program was not checked: functions were inlined, and its debug information \
+    does not tell which of them are those of Rust's standard library that lock, wait and wake";
+const MORE_NAMES: &str = "compile it with `debug = 1` or more, not `line-tables-only`";
 
 /// A file of the program's.
 struct Module {
@@ -92,6 +96,12 @@ fn replace_all(module: &Module) -> Option<bool> {
         eprintln!("raddle: {CANNOT_TELL}");
         return Some(false);
     }
+    if has_rust
+        && has_lines
+        && let Some(name) = inlined::unknown(&object)
+    {
+        refuse(&name);
+    }
     let functions: Vec<_> = functions.into_values().collect();
     let is_method = |path: &str| {
         let method = path
@@ -105,6 +115,13 @@ fn replace_all(module: &Module) -> Option<bool> {
     replaced::replace_all(&functions);
     parking_lot::look(&functions);
     Some(has_rust)
+}
+
+/// Ends the process: half of a lock would be known.
+fn refuse(name: &str) -> ! {
+    eprintln!("raddle: {CANNOT_TELL_INLINED}\n  help: {MORE_NAMES}; `{name}` is one of them");
+    // SAFETY: the check has not begun, and there is nothing to be brought to an end.
+    unsafe { libc::_exit(2) }
 }
 
 /// In guest mode: true if a call that returns to this address is in the function that the running thread has
@@ -174,8 +191,10 @@ pub(super) fn functions(code: usize) -> Vec<String> {
             list.extend(name.map(|name| path_of(&name).unwrap_or_default()));
         }
     }
-    if list.is_empty() {
+    // Debug information of lines only does not have the whole name, which the symbol has.
+    if list.last().is_none_or(String::is_empty) {
         let symbol = lines.find_symbol(address).and_then(path_of);
+        list.pop();
         list.push(symbol.unwrap_or_default());
     }
     list

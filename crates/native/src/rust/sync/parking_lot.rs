@@ -1,4 +1,4 @@
-//! Locks of the crate parking_lot.
+//! Locks of the crate parking_lot, for checks that ask for a model of them.
 //!
 //! They are compiled with the program, so all accesses of their words are instrumented. They are recognised
 //! by the names of their functions, as with std: the first access of each is the lock's operation, and is
@@ -19,6 +19,7 @@ use crate::engine::protocol::condvar::Wait;
 use crate::execution::{Guest, running, shadow_stack};
 use crate::host::mode::host;
 use crate::memory::objects;
+use crate::names::rust_paths;
 use crate::threads::time;
 
 /// Operations of these locks.
@@ -46,6 +47,9 @@ const CONDVARS: &str = "parking_lot::condvar::";
 /// In names of functions that are not known here.
 const UNKNOWN: [&str; 3] = ["upgrad", "::is_locked", "raw_condvar"];
 
+const CANNOT_MODEL: &str = "the program uses parts of parking_lot that have no model, so all of its own code is \
+    checked";
+
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
 /// True if such locks are known in the program.
@@ -65,8 +69,15 @@ pub(super) fn look(functions: &[replaced::Found]) {
     let mut own = paths().filter(|path| path.starts_with(LOCKS) || path.starts_with(CONDVARS));
     let is_unknown = |path: &String| UNKNOWN.iter().any(|name| path.contains(name));
     let has_locks = paths().any(|path| path.starts_with(LOCKS));
-    if has_locks && !own.any(is_unknown) && replaced::replace_parking(functions) {
-        IS_USED.store(true, Relaxed);
+    if !has_locks || !rust_paths::hides_parking_lot() {
+        return;
+    }
+    match !own.any(is_unknown) && replaced::replace_parking(functions) {
+        true => IS_USED.store(true, Relaxed),
+        false => {
+            eprintln!("raddle: {CANNOT_MODEL}");
+            rust_paths::hide_parking_lot(false);
+        }
     }
 }
 

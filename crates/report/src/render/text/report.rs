@@ -107,6 +107,13 @@ impl Report {
                 if self.gave_up {
                     write!(f, ", too long to search")?;
                 }
+                if self.too_long > 0 {
+                    let cut = counted(self.too_long, "run", "runs");
+                    write!(f, ", {cut} cut at the limit of events")?;
+                }
+                if self.left_polling > 0 {
+                    write!(f, ", as threads that outlive the program poll without end")?;
+                }
                 if let Some(unseen) = self.unseen {
                     write!(f, "; {unseen}")?;
                 }
@@ -127,6 +134,10 @@ impl Report {
                     _ => write!(f, "the alternative was run after {attempts}")?,
                 }
             }
+        }
+        if !self.modelled.is_empty() {
+            let libraries = self.modelled.join(", ");
+            write!(f, ", with a model in place of {libraries}")?;
         }
         write!(f, " ({}, {:.1?})", self.search.strategy, self.elapsed)?;
         if let Some(completeness) = &self.completeness {

@@ -269,6 +269,9 @@ impl FindingContext<'_> {
 
     pub(crate) fn too_many_events(&self, limit: usize, repeated: &[Repeated]) -> String {
         let mut text = format!("one execution has more than {limit} events");
+        if self.execution.is_over {
+            text += ", because threads went on after the end of the program";
+        }
         let mut before = None;
         for one in repeated {
             let what = self.things.describe_pending(&one.operation, self.execution);
@@ -280,6 +283,11 @@ impl FindingContext<'_> {
                     write!(text, "\n{thread} repeats: {what}{at}")
                 }
             };
+        }
+        if self.execution.is_over {
+            return text
+                + "\nhelp: stop and join these threads before the program ends; those that only wait or \
+                   poll end with it";
         }
         let raise = match self.names.is_native() {
             true => {

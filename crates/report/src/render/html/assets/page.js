@@ -198,6 +198,9 @@ function foundSection(failure) {
   facts.push(fact("executions", REPORT.executions.toLocaleString("en"), REPORT.discarded ? `, and ${REPORT.discarded.toLocaleString("en")} discarded` : ""),
     fact("classes", REPORT.classes.toLocaleString("en"), estimateOfAll(REPORT.estimate, REPORT.classes)),
     fact("guarantee", guarantee(REPORT.guarantee)), fact("time", duration(SUMMARY.milliseconds)));
+  if (REPORT.modelled.length) facts.push(fact("models", `in place of ${REPORT.modelled.join(", ")}`));
+  if (REPORT.too_long) facts.push(fact("cut", `${counted(REPORT.too_long, "execution")} at the limit of events`));
+  if (REPORT.left_polling) facts.push(fact("left", "threads that outlive the program poll without end"));
   const short = failure && failure.minimised;
   if (short) {
     facts.push(fact("shortened", `from ${counted(short.events_before, "event")} to ${short.events_after}, from ${counted(short.preemptions_before, "preemption")} to ${short.preemptions_after}, in ${counted(short.runs, "run")}`,

@@ -22,11 +22,15 @@ fn line(source: &str, comment: &str) -> String {
 
 /// Checks the whole program with this argument.
 fn check(program: &Path, test: &str) -> Finished {
+    check_with(program, &[test])
+}
+
+fn check_with(program: &Path, arguments: &[&str]) -> Finished {
     let folder = program.with_file_name("raddle");
     let settings = [("RADDLE_DIR", folder.to_str().unwrap())];
     let words = ["run", "--strategy", "exhaustive", "--"];
     let program = program.to_str().unwrap();
-    command_with(&[&words[..], &[program, test]].concat(), &settings)
+    command_with(&[&words[..], &[program], arguments].concat(), &settings)
 }
 
 #[test]
@@ -53,6 +57,19 @@ fn handlers_are_part_of_every_execution() {
         found.exits(1).says(&format!(": {failure} after "));
         found.says(&line("handlers.c", comment));
     }
+}
+
+#[test]
+fn objects_of_a_library_are_destroyed_when_it_is_unloaded() {
+    let flags = ["-O1", "-shared", "-fPIC"];
+    let library = compile("gcc", "plugin.cpp", "plugin", &flags);
+    let program = compile("gcc", "loads.c", "loads", &["-O1"]);
+    let library = library.to_str().unwrap();
+    check_with(&program, &[library, "0"]).exits(0);
+    check_with(&program, &[library, "1"])
+        .exits(1)
+        .says(": failed assertion after 1 execution")
+        .says(&line("plugin.cpp", "unloaded"));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::execution::shadow_stack;
 use crate::host::lock::Lock;
 use crate::host::{mode, phase};
 use crate::threads::guests::{self, ThreadEnd};
+use crate::threads::unwind;
 
 /// A function that is called when the program ends.
 #[derive(Clone, Copy)]
@@ -22,6 +23,8 @@ struct Handler {
     argument: usize,
     /// True if it takes the exit status before its argument.
     takes_status: bool,
+    /// The module that has registered it, by the address of its `__dso_handle`.
+    module: usize,
 }
 
 /// Registered functions, in the order of their registrations.
@@ -97,6 +100,7 @@ extern "C" fn __cxa_atexit(function: usize, argument: usize, module: *mut c_void
         function,
         argument,
         takes_status: false,
+        module: module as usize,
     };
     match register(handler, |handlers| &mut handlers.at_exit) {
         true => 0,
@@ -112,6 +116,7 @@ extern "C" fn on_exit(function: usize, argument: usize) -> c_int {
         function,
         argument,
         takes_status: true,
+        module: 0,
     };
     match register(handler, |handlers| &mut handlers.at_exit) {
         true => 0,
@@ -126,6 +131,7 @@ extern "C" fn __cxa_at_quick_exit(function: usize, module: *mut c_void) -> c_int
         function,
         argument: 0,
         takes_status: false,
+        module: module as usize,
     };
     match register(handler, |handlers| &mut handlers.at_quick_exit) {
         true => 0,
@@ -145,6 +151,7 @@ extern "C" fn __cxa_thread_atexit_impl(
         function,
         argument,
         takes_status: false,
+        module: module as usize,
     };
     let is_first = match mode::is_guest() {
         true => mode::host(is_in_shared_storage),
@@ -158,6 +165,30 @@ extern "C" fn __cxa_thread_atexit_impl(
             ) -> c_int)
         }
     }
+}
+
+/// A module is unloaded: calls its handlers, and forgets those for `quick_exit`.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn __cxa_finalize(module: *mut c_void) {
+    if mode::is_guest() && !module.is_null() {
+        mode::host(|| finalise(module as usize));
+    }
+    forward!(fn __cxa_finalize(module: *mut c_void) -> ());
+}
+
+/// In host mode: the running thread calls the handlers of a module, the last one first.
+fn finalise(module: usize) {
+    let is_its = |handler: &Handler| handler.module == module;
+    let next = || {
+        let list = &mut EXIT_HANDLERS.get().0.at_exit;
+        let last = list.iter().rposition(is_its)?;
+        Some(list.remove(last))
+    };
+    while let Some(handler) = next() {
+        unwind::run_between(handler.function, handler.argument);
+    }
+    let mut handlers = EXIT_HANDLERS.get();
+    handlers.0.at_quick_exit.retain(|handler| !is_its(handler));
 }
 
 /// True if the running thread has the thread-local storage of the host.

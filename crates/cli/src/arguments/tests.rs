@@ -44,7 +44,7 @@ fn the_subcommand_name_is_removed_once() {
 
 #[test]
 fn every_flag_of_test_is_read() {
-    let line = "cargo-raddle test counter --budget 30s --strategy pct --max-executions 9 --max-events 50 \
+    let line = "cargo-raddle test counter --exact --budget 30s --strategy pct --max-executions 9 --max-events 50 \
                 --seed 7 --workers 3 --resume --remember --jobs 2 --report /pages --junit j.xml \
                 --message-format json -p one --package two -- --release -- --nocapture";
     let mut arguments = parse_test(line);
@@ -68,7 +68,7 @@ fn every_flag_of_test_is_read() {
         arguments,
         TestArguments {
             filter: Some("counter".to_owned()),
-            exact: false,
+            exact: true,
             native: false,
             settings: SettingFlags::default(),
             jobs: Some(2),

@@ -77,7 +77,7 @@ impl Touch {
 
 /// A value of an execution, as a foreign thread knows it.
 #[derive(Clone, Copy)]
-pub struct Known {
+pub struct SharedValue {
     /// Its type, and its place of creation if there is one.
     pub kind: &'static str,
     /// Its place of creation.
@@ -86,18 +86,18 @@ pub struct Known {
     pub handle_of: Option<ThreadId>,
 }
 
-impl Known {
+impl SharedValue {
     /// A handle of a thread.
     pub fn handle(kind: &'static str, thread: ThreadId) -> Self {
-        Known {
+        SharedValue {
             handle_of: Some(thread),
-            ..Known::without_place(kind)
+            ..SharedValue::without_place(kind)
         }
     }
 
     /// A value whose place of creation is not known.
     pub fn without_place(kind: &'static str) -> Self {
-        Known {
+        SharedValue {
             kind,
             made: None,
             handle_of: None,
@@ -105,9 +105,9 @@ impl Known {
     }
 }
 
-impl From<Made> for Known {
+impl From<Made> for SharedValue {
     fn from(made: Made) -> Self {
-        Known {
+        SharedValue {
             kind: made.kind,
             made: Some(made.place),
             handle_of: None,
@@ -119,7 +119,7 @@ impl From<Made> for Known {
 #[derive(Clone)]
 pub(crate) struct Intrusion {
     pub(crate) touch: Touch,
-    pub(crate) known: Known,
+    pub(crate) known: SharedValue,
     /// The stamp of the execution that it belongs to, and its index there, if they are known.
     pub(crate) stamp: Option<u64>,
     pub(crate) index: Option<usize>,
@@ -370,7 +370,7 @@ pub fn drops(identity: &Identity, made: &Made, place: &'static Location<'static>
 pub fn uses_of(
     stamp: u64,
     index: Option<usize>,
-    known: Known,
+    known: SharedValue,
     place: &'static Location<'static>,
 ) -> bool {
     if CHECKS.load(Relaxed) == 0 || OWN.get() > 0 || current().is_some() {

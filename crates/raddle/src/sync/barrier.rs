@@ -9,7 +9,7 @@ use raddle_engine::{ObjectId, Operation, ThreadId};
 
 use crate::labelled::{Labelled, Thing};
 use raddle_check::runtime::Identity;
-use raddle_check::runtime::foreign::{self, Known, using};
+use raddle_check::runtime::foreign::{self, SharedValue, using};
 use raddle_check::runtime::{Made, current};
 
 /// A point that threads pass in groups, as [`std::sync::Barrier`].
@@ -108,7 +108,7 @@ impl Group {
     fn ask(&self, place: &'static Location<'static>) -> bool {
         let context = current().filter(|context| context.stamp() == self.stamp);
         let context = context.unwrap_or_else(|| {
-            let known = Known::without_place("BarrierWaitResult");
+            let known = SharedValue::without_place("BarrierWaitResult");
             foreign::uses_of(self.stamp, None, known, place);
             panic!(
                 "raddle: is_leader was asked of a barrier outside its execution; ask inside the body of the \

@@ -8,7 +8,7 @@ use raddle_engine::{Chance, Operation, Reply, ThreadId};
 
 use super::handle::{Id, Inner, Thread};
 use raddle_check::protocol;
-use raddle_check::runtime::foreign::{self, Known};
+use raddle_check::runtime::foreign::{self, SharedValue};
 use raddle_check::runtime::{Context, current};
 
 /// Waits until another thread [unparks](Thread::unpark) the calling thread, as
@@ -85,7 +85,7 @@ impl Thread {
         let place = Location::caller();
         let context = current().filter(|context| context.stamp() == execution);
         let context = context.unwrap_or_else(|| {
-            let known = Known::handle("Thread", ThreadId::new(index));
+            let known = SharedValue::handle("Thread", ThreadId::new(index));
             foreign::uses_of(execution, None, known, place);
             panic!(
                 "raddle: a thread of a check is unparked outside its execution; only threads of \

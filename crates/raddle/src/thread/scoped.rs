@@ -12,7 +12,7 @@ use raddle_engine::Operation;
 
 use super::handle::{Inner, Thread};
 use super::spawn::{Builder, Modelled};
-use raddle_check::runtime::foreign::{self, Known};
+use raddle_check::runtime::foreign::{self, SharedValue};
 use raddle_check::runtime::{Context, current};
 
 /// A scope in which threads may borrow, as [`std::thread::Scope`].
@@ -132,7 +132,7 @@ impl Builder {
             });
         }
         let context = current().unwrap_or_else(|| {
-            let known = Known::without_place("Scope");
+            let known = SharedValue::without_place("Scope");
             foreign::uses_of(scope.execution, None, known, place);
             panic!("raddle: a scope of a check is used by a thread that is not controlled")
         });

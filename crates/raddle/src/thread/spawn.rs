@@ -11,7 +11,7 @@ use std::thread::Result;
 use raddle_engine::Operation;
 
 use super::handle::{Inner, Thread};
-use raddle_check::runtime::foreign::{self, Known};
+use raddle_check::runtime::foreign::{self, SharedValue};
 use raddle_check::runtime::{Abandoned, Context, current};
 
 /// Starts a thread, as [`std::thread::spawn`].
@@ -183,7 +183,7 @@ impl<T> Modelled<T> {
     fn context<'a>(&self, place: &'static Location<'static>) -> &'a Context {
         let context = current().filter(|context| context.stamp() == self.execution);
         context.unwrap_or_else(|| {
-            let known = Known::handle("JoinHandle", self.id);
+            let known = SharedValue::handle("JoinHandle", self.id);
             foreign::uses_of(self.execution, None, known, place);
             panic!("raddle: the handle of a modelled thread is used outside its execution")
         })

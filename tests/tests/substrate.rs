@@ -202,7 +202,7 @@ fn a_program_that_is_not_deterministic_is_found_out() {
 }
 
 #[test]
-fn a_program_that_stores_something_else_each_time_is_found_out() {
+fn a_program_may_store_something_else_each_time() {
     let runs = StdAtomicU32::new(0);
     let report = Checker::new().strategy(Strategy::Exhaustive).run(|| {
         let value = Arc::new(AtomicU32::new(0));
@@ -212,11 +212,8 @@ fn a_program_that_stores_something_else_each_time_is_found_out() {
         value.store(mine, SeqCst);
         thread.join().unwrap();
     });
-    let failure = only_failure(&report);
-    assert_eq!(failure.kind, FailureKind::Nondeterminism);
-    let now = failure.message.lines().nth(2).unwrap();
-    assert!(now.starts_with("now: store value at "), "{now}");
-    assert!(now.ends_with(", with another target or value"), "{now}");
+    report.assert_ok();
+    assert_eq!(report.classes(), 2);
 }
 
 #[test]
@@ -350,8 +347,7 @@ fn no_value_of_the_program_hides_that_it_is_not_deterministic() {
             let value = Arc::new(AtomicU64::new(initial));
             let other = Arc::clone(&value);
             let thread = thread::spawn(move || other.load(SeqCst));
-            value.load(SeqCst);
-            value.store(1, SeqCst);
+            let _ = value.compare_exchange(first, 1, SeqCst, SeqCst);
             thread.join().unwrap();
         });
         let failure = only_failure(&report);

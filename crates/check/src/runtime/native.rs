@@ -440,6 +440,10 @@ impl Native<'_> {
 
     /// Advances the thread's clock by a wait of this duration.
     pub fn pass_time(self, time: Duration) {
+        let thread = self.0.thread.get();
+        if let Ok(mut exploration) = self.0.exploration.try_borrow_mut() {
+            exploration.world().note_wait(thread);
+        }
         self.0.pass_time(time);
     }
 

@@ -565,12 +565,14 @@ impl Strategy for Exhaustive {
         self.extend(state)
     }
 
-    /// Inserts the calls that cannot be completed as well: they may revisit. Threads that could go on are
-    /// left where they are; they poll.
+    /// Inserts the calls that cannot be completed as well: they may revisit. Threads that were left polling
+    /// could go on, and stay where they are.
     fn stuck(&mut self, state: &State) -> Result<(), Box<Divergence>> {
         self.learn_written(state.execution());
         self.start_extending(state)?;
-        while let Some(thread) = self.first(state, |here| !state.is_enabled(here)) {
+        let left_polling = state.execution().left_polling;
+        let select = |here| !left_polling || !state.is_enabled(here);
+        while let Some(thread) = self.first(state, select) {
             self.insert_call(state, thread);
         }
         Ok(())

@@ -417,9 +417,9 @@ impl<D: Dispatch> World<D> {
     #[inline(always)]
     fn request_as_is(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
         self.state.announce(thread, operation, site);
-        // What is weak stays weak.
-        if !self.weakness.is_weak() {
-            self.weakness = self.weakness.and(Weakness::of(&operation));
+        let weakness = Weakness::of(&operation);
+        if weakness != Weakness::NONE {
+            self.weakness = self.weakness.and(weakness);
             self.state.is_plain &= !self.weakness.is_weak();
         }
         if matches!(operation, Operation::Assume) && !self.strategy().capabilities().reads_discarded

@@ -67,9 +67,10 @@ impl Condvar {
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let result = match guard.context() {
             Some(context) => self.wait_inside(context, guard, None, Location::caller()),
-            None => self
-                .outside(guard, Location::caller())
-                .wait_outside(|raw| (ignore_poison(self.plain.wait(raw)), false)),
+            None => {
+                self.wait_is_outside(Location::caller());
+                guard.wait_outside(|raw| (ignore_poison(self.plain.wait(raw)), false))
+            }
         };
         map(result, |(guard, _)| guard)
     }
@@ -114,10 +115,13 @@ impl Condvar {
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let result = match guard.context() {
             Some(context) => self.wait_inside(context, guard, Some(dur), Location::caller()),
-            None => self.outside(guard, Location::caller()).wait_outside(|raw| {
-                let (raw, result) = ignore_poison(self.plain.wait_timeout(raw, dur));
-                (raw, result.timed_out())
-            }),
+            None => {
+                self.wait_is_outside(Location::caller());
+                guard.wait_outside(|raw| {
+                    let (raw, result) = ignore_poison(self.plain.wait_timeout(raw, dur));
+                    (raw, result.timed_out())
+                })
+            }
         };
         map(result, |(guard, timed_out)| {
             (guard, WaitTimeoutResult(timed_out))
@@ -176,10 +180,11 @@ impl Condvar {
         }
     }
 
-    /// A guard from outside checks, with which the calling thread is about to wait.
-    fn outside<G>(&self, guard: G, place: &'static Location<'static>) -> G {
+    /// The calling thread is about to wait outside every check. A function of its own, so that the frames of
+    /// waits inside are as small as can be.
+    #[inline(never)]
+    fn wait_is_outside(&self, place: &'static Location<'static>) {
         using(&self.identity, &self.made, place);
-        guard
     }
 
     /// Waits as a modelled thread; returns whether the time ran out, with the guard.

@@ -96,7 +96,9 @@ pub fn test(arguments: &[&str]) -> Tests {
 pub fn replay(package: &str, test: &str) -> (Option<i32>, String) {
     let turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let mut command = cargo_raddle(&["replay", "--native", test]);
+    // A schedule holds for the program that it was saved of: that with the model.
     let output = command
+        .env("RADDLE_MODEL", "parking_lot")
         .current_dir(crates().join(package))
         .output()
         .unwrap();

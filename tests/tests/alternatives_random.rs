@@ -76,13 +76,19 @@ impl Asked {
     }
 }
 
+/// A check without writers that keep readers out: an execution in which no writer comes does not count, so
+/// that it cannot show what is possible.
+fn checker(program: &Program) -> Checker {
+    program.checker(Strategy::Auto).waiting_writers(false)
+}
+
 #[test]
 fn what_is_offered_is_what_happens() {
     let mut sum = Counts::default();
     // What does not count cannot show what is possible.
     let draw = |rng: &mut Rng| random_without(&["Assume"], rng);
     Suite::new(50, 1).run(draw, |program, _| {
-        let checker = program.checker(Strategy::Auto);
+        let checker = checker(program);
         let counts = compared(&checker, program.memory, MAX_SCHEDULES, || program.run());
         counts.map(|counts| add(&mut sum, counts)).into()
     });
@@ -114,7 +120,7 @@ fn what_is_offered_can_be_run() {
     // What does not count cannot be run.
     let draw = |rng: &mut Rng| random_without(&["Assume"], rng);
     Suite::new(30, 3).run(draw, |program, rng| {
-        let checker = program.checker(Strategy::Auto).shorten(false);
+        let checker = checker(program).shorten(false);
         let Some(alternatives) = offered(&checker, program) else {
             return Verdict::Skipped;
         };
@@ -141,7 +147,7 @@ fn what_is_not_offered_is_impossible() {
     let mut asked = Asked::default();
     let draw = |rng: &mut Rng| random_without(&["Assume"], rng);
     Suite::new(30, 5).run(draw, |program, rng| {
-        let checker = program.checker(Strategy::Auto).shorten(false);
+        let checker = checker(program).shorten(false);
         let Some(alternatives) = offered(&checker, program) else {
             return Verdict::Skipped;
         };

@@ -76,8 +76,7 @@ impl Asked {
     }
 }
 
-/// A check without writers that keep readers out: an execution in which no writer comes does not count, so
-/// that it cannot show what is possible.
+/// A check without writers that keep readers out: whether one can come by then is left undecided.
 fn checker(program: &Program) -> Checker {
     program.checker(Strategy::Auto).waiting_writers(false)
 }
@@ -222,4 +221,28 @@ fn is_as(choice: &AlternativeChoice, seen: &AlternativeChoice) -> bool {
     choice.receive == seen.receive
         && (choice.sees.is_none() || choice.sees == seen.sees)
         && (choice.outcome.is_none() || choice.outcome.unwrap_or(0) == seen.outcome.unwrap_or(0))
+}
+
+/// Reads twice where no writer ever comes.
+#[test]
+fn that_a_writer_comes_first_is_offered_to_no_reader() {
+    let mut answers = 0;
+    let program = || {
+        let lock = raddle::sync::RwLock::new(0);
+        let outer = lock.read().unwrap();
+        drop((lock.read().unwrap(), outer));
+    };
+    let checker = Checker::new().strategy(Strategy::Exhaustive);
+    raddle::__private::run_observed(checker, program, &mut |execution| {
+        for receive in alternatives::of(execution, raddle_engine::memory::Model::Sc) {
+            let operation = &execution.events[receive.position].operation;
+            if matches!(operation, raddle_engine::Operation::Chance { .. }) {
+                let is_yes = |one: &alternatives::Candidate| one.outcome.is_yes();
+                assert!(!receive.alternatives.iter().any(is_yes), "{receive:?}");
+                assert!(receive.undecided.iter().any(is_yes), "{receive:?}");
+                answers += 1;
+            }
+        }
+    });
+    assert_eq!(answers, 1);
 }

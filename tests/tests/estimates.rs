@@ -71,8 +71,8 @@ fn run(program: &Program) {
 
 #[test]
 fn the_number_of_classes_is_in_the_interval_of_nearly_every_seed() {
-    let mut most_missed = 0;
-    Suite::new(2, 1).run(random, |program, _| {
+    let (mut most_missed, mut all_missed) = (0, 0);
+    let programs = Suite::new(2, 1).run(random, |program, _| {
         let checker = || {
             let checker = Checker::new().memory(program.memory);
             checker.shorten(false).lock_order(raddle::Level::Allow)
@@ -93,10 +93,12 @@ fn the_number_of_classes_is_in_the_interval_of_nearly_every_seed() {
             .filter(|estimate| !(estimate.low..=estimate.high).contains(&classes))
             .collect();
         println!("{classes} classes, {} of {SEEDS} missed", missed.len());
-        // 85 % of the seeds.
-        assert!(missed.len() <= 3, "{classes} classes: {missed:?}");
+        // An interval of 95 % misses more than 6 of 20 in fewer than one program of 25,000.
+        assert!(missed.len() <= 6, "{classes} classes: {missed:?}");
         most_missed = most_missed.max(missed.len());
+        all_missed += missed.len() as u64;
         Verdict::Agreed
     });
-    println!("at most {most_missed} of {SEEDS} missed");
+    println!("{all_missed} missed in all, at most {most_missed} of {SEEDS}");
+    assert!(all_missed * 10 <= programs * SEEDS, "{all_missed} missed");
 }

@@ -370,18 +370,19 @@ fn cargo_raddle() -> PathBuf {
     text_after(&build.stdout, r#""executable":""#).into()
 }
 
+/// Runs `cargo raddle` with these words in the newcomer's crate.
+fn command_line(newcomer: &Newcomer) -> impl Fn(&str) -> Finished {
+    let program = cargo_raddle();
+    move |words| {
+        let mut command = newcomer.command(&program);
+        finish(command.arg("raddle").args(words.split_whitespace()))
+    }
+}
+
 #[test]
 fn cargo_raddle_tests_and_replays() {
     let tally = Newcomer::new("command_line", "tally");
-    let program = cargo_raddle();
-    let raddle = |words: &str| {
-        finish(
-            tally
-                .command(&program)
-                .arg("raddle")
-                .args(words.split_whitespace()),
-        )
-    };
+    let raddle = command_line(&tally);
     // Found, and told.
     let found = raddle("test --strategy random --seed 7").exits(1);
     found
@@ -555,15 +556,7 @@ fn the_printed_line_runs_one_test() {
             .does_not_say("nothing_is_lost_either");
     };
     only_one(&tally.shell(&one.replay_line()).exits(101));
-    let program = cargo_raddle();
-    let raddle = |words: &str| {
-        finish(
-            tally
-                .command(&program)
-                .arg("raddle")
-                .args(words.split_whitespace()),
-        )
-    };
+    let raddle = command_line(&tally);
     only_one(&raddle("replay tests::nothing_is_lost").exits(1));
     raddle("test tests::nothing_is_lost")
         .exits(1)

@@ -20,4 +20,5 @@ mod statics_dropped;
 mod time;
 mod tracked_arc;
 mod unwinding;
+mod waiting_writers;
 mod weak_cas;

@@ -127,6 +127,19 @@ pub(crate) struct Intrusion {
     pub(crate) found_by: Option<(ThreadId, &'static Location<'static>)>,
 }
 
+impl Intrusion {
+    /// A use of a value in an execution that is not known.
+    fn of(touch: Touch, known: impl Into<SharedValue>) -> Self {
+        Intrusion {
+            touch,
+            known: known.into(),
+            stamp: None,
+            index: None,
+            found_by: None,
+        }
+    }
+}
+
 /// The foreign uses of the values of one check.
 #[derive(Default)]
 pub(crate) struct Intrusions {
@@ -180,16 +193,11 @@ impl Intrusions {
     /// execution.
     pub(crate) fn record_mark(&self, mark: Mark, made: Made) {
         let touch = registry().touches.get(mark.touch).cloned();
-        self.record(Intrusion {
-            touch: touch.unwrap_or(Touch {
-                thread: None,
-                place: None,
-            }),
-            known: made.into(),
-            stamp: None,
-            index: None,
-            found_by: None,
+        let touch = touch.unwrap_or(Touch {
+            thread: None,
+            place: None,
         });
+        self.record(Intrusion::of(touch, made));
     }
 
     /// Adds the controlled thread whose operation found the mark.
@@ -206,13 +214,7 @@ impl Intrusions {
         match state.statics.insert(address, StaticUse::Check) {
             Some(StaticUse::Foreign(touch)) => {
                 drop(state);
-                self.record(Intrusion {
-                    touch,
-                    known: made.into(),
-                    stamp: None,
-                    index: None,
-                    found_by: None,
-                });
+                self.record(Intrusion::of(touch, made));
                 true
             }
             Some(StaticUse::Check) | None => false,
@@ -225,13 +227,7 @@ impl Intrusions {
         let is_used = matches!(state.statics.get(&address), Some(StaticUse::Check));
         if is_used {
             drop(state);
-            self.record(Intrusion {
-                touch,
-                known: made.into(),
-                stamp: None,
-                index: None,
-                found_by: None,
-            });
+            self.record(Intrusion::of(touch, made));
         } else {
             let foreign = StaticUse::Foreign(touch);
             state.statics.entry(address).or_insert(foreign);
@@ -380,11 +376,9 @@ pub fn uses_of(
         return false;
     };
     intrusions.record(Intrusion {
-        touch: Touch::at(place),
-        known,
         stamp: Some(stamp),
         index,
-        found_by: None,
+        ..Intrusion::of(Touch::at(place), known)
     });
     true
 }

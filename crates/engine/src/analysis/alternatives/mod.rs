@@ -35,7 +35,7 @@ use crate::memory::psc::SeqCstRules;
 use crate::memory::{Model, Weakness};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
-use crate::model::operation::Operation;
+use crate::model::operation::{Chance, Operation};
 
 /// An event with a source or with several outcomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -149,7 +149,16 @@ impl Candidates<'_> {
         };
         match event.operation {
             Operation::Choose { alternatives } => possible(outcomes(alternatives)),
-            Operation::Chance { .. } => possible(outcomes(2)),
+            // Whether a writer can come by then is not analysed.
+            Operation::Chance {
+                what: Chance::WriterFirst,
+            } => {
+                let answers = [Possibility::Possible, Possibility::Undecided];
+                outcomes(2).into_iter().zip(answers).collect()
+            }
+            Operation::Chance {
+                what: Chance::SpuriousUnpark,
+            } => possible(outcomes(2)),
             Operation::Call { .. } => possible(self.of_call(event)),
             Operation::Receive { .. } => self.of_receive(event),
             _ => self.of_read(event),

@@ -100,11 +100,32 @@ static void by_system_call(void)
     call(SYS_clone3, (long)&arguments, sizeof arguments, 0, 0);
 }
 
+/* The word is written without any order; the kernel compares it in the order of waits and wake-ups. */
+static void *announce(void *unused)
+{
+    atomic_store_explicit(&lock, 1, memory_order_relaxed);
+    call(SYS_futex, (long)&lock, FUTEX_WAKE_PRIVATE, 1, 0);
+    return unused;
+}
+
+static void *await(void *unused)
+{
+    while (atomic_load_explicit(&lock, memory_order_relaxed) == 0)
+        call(SYS_futex, (long)&lock, FUTEX_WAIT_PRIVATE, 0, 0);
+    return unused;
+}
+
+static void relaxed(void)
+{
+    void *(*const functions[])(void *) = {announce, await};
+    run_all(functions, 2);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } tests[] = {
-    {"locked", locked}, {"forgotten", forgotten}, {"others", others},
+    {"locked", locked}, {"forgotten", forgotten}, {"others", others}, {"relaxed", relaxed},
     {"clone", by_clone}, {"clone3", by_system_call},
 };
 

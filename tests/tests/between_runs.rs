@@ -10,7 +10,7 @@ use raddle::sync::Arc;
 use raddle::sync::Mutex;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::{Checker, CoverageGoal, Covered, Metric, Report, Strategy, thread};
-use raddle_runs::{Remembered, RunsFile, merge};
+use raddle_runs::{EXCLUDED, Remembered, RunsFile, merge};
 use raddle_tests::child::ignored_test;
 use raddle_tests::resumed::Scratch;
 use raddle_tests::test_name;
@@ -183,6 +183,56 @@ fn what_was_covered_is_covered_in_the_next_run() {
     let goal = CoverageGoal::parse(covered.iter().next().unwrap()).unwrap();
     assert!(goal.first.file.ends_with("between_runs.rs"));
     assert_eq!(second.earlier().unwrap().requirements, covered.len() as u64);
+}
+
+/// A search of every class closes what an earlier run has left open.
+#[test]
+fn what_no_class_covers_is_remembered_as_impossible() {
+    let scratch = Scratch::new("excluded");
+    let run = |strategy, executions| {
+        let checker = Checker::new()
+            .named("published")
+            .strategy(strategy)
+            .coverage(true)
+            .max_executions(executions)
+            .remember_in(&scratch.0);
+        let body = || {
+            let shared = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+            let other = shared.clone();
+            let thread = thread::spawn(move || {
+                other.0.store(1, SeqCst);
+                other.1.store(1, SeqCst);
+            });
+            // It reads the second only if it has read the first.
+            if shared.0.load(SeqCst) == 0 && shared.1.load(SeqCst) == 1 {
+                shared.0.load(SeqCst);
+            }
+            thread.join().unwrap();
+        };
+        apart(|| observed(checker, body).0)
+    };
+    let excluded = || {
+        let all = remembered(&scratch.0).impossible;
+        all.values().filter(|reason| *reason == EXCLUDED).count()
+    };
+    run(Strategy::Random, 1);
+    let open = remembered(&scratch.0).stale;
+    assert!(!open.is_empty() && excluded() == 0);
+    let report = run(Strategy::Exhaustive, 100);
+    assert!(report.exhausted);
+    assert_eq!(report.executions, 3);
+    let goals = report.coverage().goals();
+    let impossible = goals.filter(|(_, it)| *it == Covered::Impossible).count();
+    assert!(impossible > 0, "{}", report.coverage());
+    assert_eq!(excluded(), impossible);
+    let still_open = remembered(&scratch.0).stale;
+    assert!(
+        open.keys().any(|key| !still_open.contains_key(key)),
+        "{open:?}"
+    );
+    // Random executions leave it closed.
+    run(Strategy::Random, 1);
+    assert_eq!(excluded(), impossible);
 }
 
 /// How every requirement stands, and how long those have been open that could be covered.

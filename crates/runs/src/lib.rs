@@ -23,4 +23,4 @@ mod tables;
 pub use file::{Problem, RunsFile};
 pub use key::{Anchor, RequirementKey};
 pub use merge::{Merged, merge};
-pub use record::{News, Remembered, Run};
+pub use record::{EXCLUDED, News, Remembered, Run};

@@ -66,6 +66,10 @@ impl Remembered {
     }
 }
 
+/// The reason of a requirement that is impossible because no class covers it and every class was run. The
+/// other reasons are estimates.
+pub const EXCLUDED: &str = "impossible, as every behaviour was run";
+
 /// Results of a run since its last update.
 #[derive(Clone, Debug, Default)]
 pub struct News {
@@ -85,6 +89,8 @@ pub struct News {
     pub stale: Vec<(String, u64)>,
     /// Keys of requirements that are estimated to be infeasible, with the reason.
     pub impossible: Vec<(String, String)>,
+    /// Keys of requirements that no class covers, when every class was run.
+    pub excluded: Vec<String>,
     /// Failing schedules, in text form.
     pub failures: Vec<String>,
 }

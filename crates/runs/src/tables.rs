@@ -8,7 +8,7 @@ use redb::{
     TableDefinition, TableError, WriteTransaction,
 };
 
-use crate::record::{News, Remembered, Run};
+use crate::record::{EXCLUDED, News, Remembered, Run};
 
 /// Format of the file; other formats are not read.
 pub(crate) const FORMAT: u64 = 1;
@@ -167,6 +167,15 @@ fn chunk(classes: &[u64]) -> Vec<u8> {
         .collect()
 }
 
+/// True when a search of every class has excluded the requirement.
+fn is_excluded(
+    impossible: &impl ReadableTable<(&'static str, &'static str), &'static str>,
+    key: (&str, &str),
+) -> Result<bool, Error> {
+    let reason = impossible.get(key)?;
+    Ok(reason.is_some_and(|reason| reason.value() == EXCLUDED))
+}
+
 /// A write transaction; nothing is written before [`Change::commit`].
 pub(crate) struct Change(WriteTransaction);
 
@@ -192,7 +201,8 @@ impl Change {
         }
         self.cover(check, &news.covered)?;
         self.add_stale(check, &news.stale, u64::saturating_add)?;
-        self.rule_out(check, &news.impossible)
+        self.rule_out(check, &news.impossible)?;
+        self.exclude(check, &news.excluded)
     }
 
     /// Adds covered requirements, which are then neither stale nor infeasible.
@@ -213,7 +223,8 @@ impl Change {
         Ok(())
     }
 
-    /// Adds uncovered but feasible requirements, which are then not infeasible. `combine` merges
+    /// Adds uncovered but feasible requirements, which are then not infeasible, unless a search has
+    /// excluded them. `combine` merges
     /// the stored number of executions with the new one.
     fn add_stale<'a>(
         &self,
@@ -226,7 +237,8 @@ impl Change {
         let mut impossible = self.0.open_table(IMPOSSIBLE)?;
         for (key, executions) in keys {
             let key = (check, key.as_str());
-            if covered.get(key)?.is_none() {
+            let is_excluded = is_excluded(&impossible, key)?;
+            if covered.get(key)?.is_none() && !is_excluded {
                 let before = stale.get(key)?.map_or(0, |count| count.value());
                 stale.insert(key, combine(before, *executions))?;
                 impossible.remove(key)?;
@@ -246,8 +258,28 @@ impl Change {
         let mut impossible = self.0.open_table(IMPOSSIBLE)?;
         for (key, reason) in keys {
             let key = (check, key.as_str());
-            if covered.get(key)?.is_none() && stale.get(key)?.is_none() {
+            let is_excluded = is_excluded(&impossible, key)?;
+            if covered.get(key)?.is_none() && stale.get(key)?.is_none() && !is_excluded {
                 impossible.insert(key, reason.as_str())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds requirements that a search of every class has excluded.
+    fn exclude<'a>(
+        &self,
+        check: &str,
+        keys: impl IntoIterator<Item = &'a String>,
+    ) -> Result<(), Error> {
+        let covered = self.0.open_table(COVERED)?;
+        let mut stale = self.0.open_table(STALE)?;
+        let mut impossible = self.0.open_table(IMPOSSIBLE)?;
+        for key in keys {
+            let key = (check, key.as_str());
+            if covered.get(key)?.is_none() {
+                stale.remove(key)?;
+                impossible.insert(key, EXCLUDED)?;
             }
         }
         Ok(())
@@ -350,8 +382,10 @@ impl Change {
         self.cover(check, &other.covered)?;
         let stale: Vec<_> = other.stale.clone().into_iter().collect();
         self.add_stale(check, &stale, u64::max)?;
-        let impossible: Vec<_> = other.impossible.clone().into_iter().collect();
-        self.rule_out(check, &impossible)?;
+        let (excluded, estimated): (Vec<_>, Vec<_>) =
+            (other.impossible.clone().into_iter()).partition(|(_, reason)| reason == EXCLUDED);
+        self.rule_out(check, &estimated)?;
+        self.exclude(check, excluded.iter().map(|(key, _)| key))?;
         Ok(true)
     }
 }

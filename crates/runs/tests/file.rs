@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use raddle_runs::{Merged, News, Problem, Remembered, Run, RunsFile, merge};
+use raddle_runs::{EXCLUDED, Merged, News, Problem, Remembered, Run, RunsFile, merge};
 use redb::{Database, TableDefinition};
 
 /// Longer than any wait in these tests, unless something hangs.
@@ -103,6 +103,40 @@ fn data_round_trips() {
     assert_eq!(file.checks(LONG).unwrap(), ["a", "b"]);
     file.remove_failure("a", "schedule", LONG).unwrap();
     assert!(file.read("a", LONG).unwrap().failures.is_empty());
+}
+
+#[test]
+fn what_a_search_has_excluded_stays_so() {
+    let scratch = Scratch::new();
+    let (file, other) = (scratch.file(), RunsFile::new(scratch.0.join("other.redb")));
+    let open = |keys: &[&str]| News {
+        stale: texts(keys).into_iter().map(|key| (key, 4)).collect(),
+        ..news(1, 10, &[1])
+    };
+    file.add("a", &open(&["x", "y"]), LONG).unwrap();
+    let searched = News {
+        covered: texts(&["z"]),
+        excluded: texts(&["x", "z"]),
+        ..news(2, 20, &[1, 2])
+    };
+    file.add("a", &searched, LONG).unwrap();
+    // Random executions do not cover it either, and estimates have another reason.
+    let later = News {
+        impossible: ruled_out(&["x"]),
+        ..open(&["x", "y"])
+    };
+    file.add("a", &later, LONG).unwrap();
+    other.add("a", &open(&["x", "w"]), LONG).unwrap();
+    merge(&file, &other, LONG).unwrap();
+    let excluded = |file: &RunsFile| {
+        let all = file.read("a", LONG).unwrap();
+        assert!(!all.stale.contains_key("x"), "{all:?}");
+        all.impossible.into_iter().collect::<Vec<_>>()
+    };
+    let expected = [("x".to_owned(), EXCLUDED.to_owned())];
+    assert_eq!(excluded(&file), expected);
+    merge(&other, &file, LONG).unwrap();
+    assert_eq!(excluded(&other), expected);
 }
 
 #[test]

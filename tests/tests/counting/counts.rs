@@ -152,6 +152,18 @@ fn what_is_assumed_may_be_made_true_by_another_thread() {
     });
     report.assert_ok();
     assert_eq!((report.classes(), report.discarded), (1, 1));
+    let summary = report.summary().to_string();
+    let line = "every behaviour was run: 1 class, without 1 run that `assume` discarded (";
+    assert!(summary.starts_with(line), "{summary}");
+}
+
+#[test]
+fn a_check_that_discards_every_run_says_so() {
+    let summary = exhaust(|| raddle::assume(raddle::choose(0..3) == 3))
+        .summary()
+        .to_string();
+    let line = "nothing was checked: `assume` discarded every one of 3 runs (";
+    assert!(summary.starts_with(line), "{summary}");
 }
 
 #[test]

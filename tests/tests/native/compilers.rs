@@ -287,6 +287,13 @@ fn system_calls_that_code_makes_itself_are_seen() {
         .says("deadlock after ")
         .says("main.1 waits at tests/native/inline.c:22 for futex `lock");
     run(&inline, &["others"], &[]).exits(0);
+    // The wake-up orders what was written before it with the comparison of a later wait.
+    let weak = ("RADDLE_MEMORY", "rc11");
+    for program in [&inline, &by_name] {
+        run(program, &["relaxed"], &[EXHAUSTIVE, weak])
+            .exits(0)
+            .says("every behaviour was run");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use raddle_engine::coverage::Standing;
 use raddle_engine::strategy::{Bound, Delay, Dispatcher};
 use raddle_engine::{CheckName, Execution, Exploration};
 use raddle_report::{Alone, Coverage, Failure, FailureKind, Guarantee, Names, Report, Trace};
@@ -250,7 +251,8 @@ fn finish(
     });
     if let Some(coverage) = coverage {
         let places = context.places();
-        let mut coverage = Coverage::of(&coverage, |site| places.to_text(site));
+        let measured = coverage;
+        let mut coverage = Coverage::of(&measured, |site| places.to_text(site));
         // Classes by reads-from leave the order of some writes open, and executions of an earlier
         // process may not have been measured.
         if report.guarantee() == Guarantee::Exhaustive
@@ -258,6 +260,12 @@ fn finish(
             && coverage.executions == report.executions
         {
             coverage.conclude();
+            if let Some(history) = history {
+                let open = measured.requirements().filter(|(requirement, standing)| {
+                    *standing == Standing::NotTried && requirement.metric.is_of_classes()
+                });
+                history.exclude(open.map(|(requirement, _)| requirement).collect(), &places);
+            }
         }
         report.set_coverage(coverage);
     }

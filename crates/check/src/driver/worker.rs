@@ -260,7 +260,9 @@ impl<'a> Worker<'a, '_> {
             if over && let Some(slot) = &self.slot {
                 slot.pool.shared.end(EndReason::Failure, slot.number);
             }
-            self.minimise(body, place);
+            if let Some(found) = self.found.take() {
+                self.minimise(found, body, place);
+            }
             if over {
                 return true;
             }
@@ -431,10 +433,13 @@ impl<'a> Worker<'a, '_> {
 
     /// Minimises the failure that was just added, and adds its critical pair and a hint at an
     /// ordering that is too weak.
-    fn minimise(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
-        let Some(Found { original, weak }) = self.found.take() else {
-            return;
-        };
+    #[cold]
+    fn minimise(
+        &mut self,
+        Found { original, weak }: Found,
+        body: &(dyn Fn() + Sync),
+        place: &'static Location<'static>,
+    ) {
         let (signature, found) = (original.signature.clone(), original.cost);
         let minimal = Minimiser::new(self.checker, body, place, &self.fatal, original).run();
         let cost = minimal.as_ref().map_or(found, |minimal| minimal.cost);

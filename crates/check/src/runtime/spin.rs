@@ -35,6 +35,9 @@ const CAN_WATCH: bool = cfg!(any(
 ));
 /// Bytes of a stack that are cleaned beyond the deepest compared so far.
 const BEYOND: usize = 2048;
+/// Bytes of a stack that are cleaned at once. From 2 KiB on, the C library uses an instruction that takes
+/// twice as long for lengths like these.
+const PIECE: usize = 1024;
 /// Maximum bytes on the stack of a thread that is compared.
 const MAX_BYTES: usize = 64 * 1024;
 
@@ -493,11 +496,13 @@ impl Context {
         let (base, limit) = (stack.base().get(), stack.limit().get());
         // Below the limit is the guard page.
         let length = self.watch.deepest.get().min((base - limit) / 2);
-        if length == 0 {
-            return;
+        let mut end = base;
+        while end > base - length {
+            let piece = (end - (base - length)).min(PIECE);
+            end -= piece;
+            // SAFETY: no coroutine uses the stack, and that much of it is writable.
+            unsafe { std::ptr::write_bytes(end as *mut u8, 0, piece) };
         }
-        // SAFETY: no coroutine uses the stack, and that much of it is writable.
-        unsafe { std::ptr::write_bytes((base - length) as *mut u8, 0, length) };
     }
 
     /// In a long execution: checks whether the thread may be in a loop.

@@ -25,25 +25,35 @@ impl Context {
     /// Returns a stack that was used before.
     #[inline]
     pub(super) fn take_stack(&self, thread: ThreadId) -> Option<DefaultStack> {
-        let mut stacks = self.stacks.borrow_mut();
-        if !self.fixes_stacks {
-            return stacks.free.pop();
+        match self.fixes_stacks {
+            true => self.take_own_stack(thread),
+            false => self.stacks.borrow_mut().free.pop(),
         }
-        let own = stacks.kept.remove(&self.owner(thread));
-        own.or_else(|| match stacks.kept.len() < MOST_KEPT {
-            true => None,
-            false => stacks.kept.pop_first().map(|(_, stack)| stack),
-        })
     }
 
     /// Takes back the stack of a thread that has ended.
     #[inline]
     pub(super) fn give_stack_back(&self, thread: ThreadId, stack: DefaultStack) {
-        let mut stacks = self.stacks.borrow_mut();
         match self.fixes_stacks {
-            true => drop(stacks.kept.insert(self.owner(thread), stack)),
-            false => stacks.free.push(stack),
+            true => self.keep_own_stack(thread, stack),
+            false => self.stacks.borrow_mut().free.push(stack),
         }
+    }
+
+    #[inline(never)]
+    fn take_own_stack(&self, thread: ThreadId) -> Option<DefaultStack> {
+        let kept = &mut self.stacks.borrow_mut().kept;
+        let own = kept.remove(&self.owner(thread));
+        own.or_else(|| match kept.len() < MOST_KEPT {
+            true => None,
+            false => kept.pop_first().map(|(_, stack)| stack),
+        })
+    }
+
+    #[inline(never)]
+    fn keep_own_stack(&self, thread: ThreadId, stack: DefaultStack) {
+        let owner = self.owner(thread);
+        drop(self.stacks.borrow_mut().kept.insert(owner, stack));
     }
 
     fn owner(&self, thread: ThreadId) -> u64 {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use raddle_runs::{Remembered, RequirementKey, Run, RunsFile, merge};
+use raddle_runs::{EXCLUDED, Remembered, RequirementKey, Run, RunsFile, merge};
 
 use crate::arguments::subcommands::CoverageArguments;
 use crate::commands::error::Error;
@@ -82,25 +82,18 @@ fn description(check: &str, remembered: &Remembered) -> String {
             .collect();
         let _ = writeln!(text, "  covered: {}", each.join(", "));
     }
-    if !remembered.stale.is_empty() {
-        let _ = writeln!(text, "  not covered:");
-    }
-    for (key, executions) in remembered.stale.iter().take(MAX_LISTED) {
+    let open = (remembered.stale.iter()).map(|(key, executions)| {
         let executions = counted(*executions as usize, "execution", "executions");
-        let _ = writeln!(text, "    {}: not in {executions}", name(key));
-    }
-    if let Some(more) = remembered.stale.len().checked_sub(MAX_LISTED + 1) {
-        let _ = writeln!(text, "    and {} more", more + 1);
-    }
-    if !remembered.impossible.is_empty() {
-        let _ = writeln!(text, "  estimated to be impossible:");
-    }
-    for (key, reason) in remembered.impossible.iter().take(MAX_LISTED) {
-        let _ = writeln!(text, "    {}: {reason}", name(key));
-    }
-    if let Some(more) = remembered.impossible.len().checked_sub(MAX_LISTED + 1) {
-        let _ = writeln!(text, "    and {} more", more + 1);
-    }
+        format!("{}: not in {executions}", name(key))
+    });
+    list(&mut text, "not covered", open.collect());
+    let (excluded, estimated): (Vec<_>, Vec<_>) =
+        (remembered.impossible.iter()).partition(|(_, reason)| *reason == EXCLUDED);
+    let excluded = excluded.into_iter().map(|(key, _)| name(key));
+    list(&mut text, EXCLUDED, excluded.collect());
+    let estimated = estimated.into_iter();
+    let estimated = estimated.map(|(key, reason)| format!("{}: {reason}", name(key)));
+    list(&mut text, "estimated to be impossible", estimated.collect());
     if !remembered.failures.is_empty() {
         let failures = counted(
             remembered.failures.len(),
@@ -110,6 +103,19 @@ fn description(check: &str, remembered: &Remembered) -> String {
         let _ = writeln!(text, "  {failures}, run first by the next run");
     }
     text
+}
+
+/// Appends a list with its heading, unless it is empty.
+fn list(text: &mut String, heading: &str, lines: Vec<String>) {
+    if !lines.is_empty() {
+        let _ = writeln!(text, "  {heading}:");
+    }
+    for line in lines.iter().take(MAX_LISTED) {
+        let _ = writeln!(text, "    {line}");
+    }
+    if let Some(more) = lines.len().checked_sub(MAX_LISTED + 1) {
+        let _ = writeln!(text, "    and {} more", more + 1);
+    }
 }
 
 fn name(key: &str) -> String {

@@ -47,6 +47,7 @@ fn files_are_merged_and_all_records_are_shown() {
         covered: vec![key("b.lock()")],
         stale: vec![(key("c.lock()"), 100), (key("d.lock()"), 100)],
         impossible: vec![(key("e.lock()"), "ordered by a lock".to_owned())],
+        excluded: vec![key("f.lock()")],
         ..news(1, &[1, 2, 3])
     };
     let second = News {
@@ -77,6 +78,8 @@ queue tests::push: 2 runs, 200 executions, 4 classes
   covered: sync-pair 2
   not covered:
     sync-pair src/a.rs `a.lock()` -> src/a.rs `d.lock()`: not in 100 executions
+  impossible, as every behaviour was run:
+    sync-pair src/a.rs `a.lock()` -> src/a.rs `f.lock()`
   estimated to be impossible:
     sync-pair src/a.rs `a.lock()` -> src/a.rs `e.lock()`: ordered by a lock
   1 failing schedule, run first by the next run

@@ -50,6 +50,7 @@ impl Views {
         self.psc = RefCell::new(Psc::new(model.seq_cst_rules()));
     }
 
+    #[inline(always)]
     pub(crate) fn add_thread(&mut self) {
         self.hb.add_thread();
     }

@@ -7,7 +7,7 @@
 //! execution in which it looks in vain has a twin in which it looks later.
 
 use super::strategy::{Dispatch, Repeat};
-use super::{State, Step, World};
+use super::{State, Step, Thread, World};
 use crate::base::ids::{SiteId, ThreadId};
 use crate::base::outcome::Outcome;
 use crate::base::reply::{Received, Reply};
@@ -122,6 +122,18 @@ fn is_quiet(operation: &Operation, outcome: Outcome, reply: Reply) -> bool {
     }
 }
 
+/// Notes whether the performed operation belongs to a timed wait, and whether it changed anything.
+#[inline(never)]
+fn note_in(entry: &mut Thread, outcome: Outcome) {
+    let before = entry.timed_wait;
+    let after = before.after(&entry.pending, entry.reply);
+    entry.timed_wait = after.unwrap_or(TimedWait::Outside);
+    let is_quiet = is_quiet(&entry.pending, outcome, entry.reply);
+    if after.is_none() && !(is_quiet && before == TimedWait::Outside) {
+        entry.quiet_since = entry.events;
+    }
+}
+
 impl State {
     /// Whether the thread waits for a change of what it read.
     pub fn is_spinning(&self, thread: ThreadId) -> bool {
@@ -157,17 +169,22 @@ impl State {
     #[inline(never)]
     pub(super) fn note(&mut self, thread: ThreadId, outcome: Outcome) {
         let entry = &mut self.threads[thread.index()];
-        let before = entry.timed_wait;
-        let after = before.after(&entry.pending, entry.reply);
-        entry.timed_wait = after.unwrap_or(TimedWait::Outside);
-        let is_quiet = is_quiet(&entry.pending, outcome, entry.reply);
-        if after.is_none() && !(is_quiet && before == TimedWait::Outside) {
-            entry.quiet_since = entry.events;
+        // Most operations are loads and stores outside of timed waits.
+        match (entry.timed_wait, &entry.pending) {
+            (TimedWait::Outside, Operation::Load { .. }) => {}
+            (TimedWait::Outside, Operation::Store { .. }) => entry.quiet_since = entry.events,
+            _ => note_in(entry, outcome),
         }
         if !self.spinners.is_empty() {
-            self.spinners.retain(|one| one.thread != thread);
-            self.look_again();
+            self.look_again_after(thread);
         }
+    }
+
+    /// As [`look_again`](Self::look_again), when this thread has performed an operation.
+    #[inline(never)]
+    fn look_again_after(&mut self, thread: ThreadId) {
+        self.spinners.retain(|one| one.thread != thread);
+        self.look_again();
     }
 
     /// Who spins may go on, or not any more.

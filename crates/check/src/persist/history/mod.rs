@@ -157,6 +157,16 @@ impl History {
         }
     }
 
+    /// Adds requirements that no class covers, when every class was run.
+    pub(crate) fn exclude(&self, requirements: Vec<Requirement>, places: &Places) {
+        let add = |news: &mut News, sources: &mut Sources| {
+            let keys = requirements.into_iter();
+            news.excluded
+                .extend(keys.filter_map(|one| key(one, places, sources)));
+        };
+        self.write(add, true);
+    }
+
     /// Compares the shape of the execution that has just stopped with the recorded one.
     pub(crate) fn look(&self, context: &Context, checker: &Checker) {
         let places = context.places();

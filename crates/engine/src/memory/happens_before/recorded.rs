@@ -97,11 +97,15 @@ impl<H: History> HappensBefore<H> {
         execution.threads.iter().for_each(|_| self.add_thread());
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add_thread(&mut self) {
-        if !self.on {
-            return;
+        if self.on {
+            self.add_row();
         }
+    }
+
+    #[inline(never)]
+    fn add_row(&mut self) {
         if self.versions.len() == self.width {
             self.double_width();
         }
@@ -142,7 +146,7 @@ impl<H: History> HappensBefore<H> {
     }
 
     /// Applies the rules to an event that has just been performed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record(&mut self, event: &Event, execution: &Execution) {
         let clocks = &mut self.at(event.id);
         let source = |location| WriteOf {
@@ -356,7 +360,7 @@ impl<H: History> AccessClocks for At<'_, H> {
         all.versions[self.event.thread.index()] += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     fn complete(&mut self) {
         let own = self.own();
         let hb = &mut self.all.hb[own];
@@ -364,7 +368,7 @@ impl<H: History> AccessClocks for At<'_, H> {
         self.all.history.push(self.event, hb);
     }
 
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, write: WriteOf, released: Released, continued: Option<WriteOf>) {
         let own = self.own();
         let all = &mut *self.all;

@@ -56,6 +56,15 @@ impl Report {
     fn summarise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let classes = counted(self.classes, "class", "classes");
         match self.guarantee {
+            Guarantee::Exhaustive | Guarantee::Reduced | Guarantee::Sampled
+                if self.executions == 0 && self.discarded > 0 =>
+            {
+                let runs = counted(self.discarded, "run", "runs");
+                write!(
+                    f,
+                    "nothing was checked: `assume` discarded every one of {runs}"
+                )?;
+            }
             Guarantee::Exhaustive if self.alone == Some(Alone::Nothing) => write!(
                 f,
                 "nothing to explore: the test starts no thread and uses nothing that raddle \
@@ -134,6 +143,11 @@ impl Report {
                     _ => write!(f, "the alternative was run after {attempts}")?,
                 }
             }
+        }
+        let is_search = !matches!(self.guarantee, Guarantee::Replayed | Guarantee::Directed);
+        if is_search && self.discarded > 0 && self.executions > 0 {
+            let runs = counted(self.discarded, "run", "runs");
+            write!(f, ", without {runs} that `assume` discarded")?;
         }
         if !self.modelled.is_empty() {
             let libraries = self.modelled.join(", ");

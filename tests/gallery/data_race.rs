@@ -18,7 +18,7 @@ pub fn published_too_weakly() {
     });
     let other = Arc::clone(&slot);
     let writer = thread::spawn(move || {
-        // SAFETY: nobody reads yet.
+        // SAFETY: `ready` is not set yet, so main does not read.
         other.value.with_mut(|value| unsafe { *value = 42 });
         other.ready.store(true, Relaxed);
     });

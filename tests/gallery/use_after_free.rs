@@ -16,7 +16,7 @@ pub fn dropped_too_early() {
     let other = Arc::clone(&lock);
     let reader = thread::spawn(move || {
         let borrowed = other.lock().unwrap();
-        // SAFETY: it is, unless somebody was faster.
+        // SAFETY: it is, unless the main thread has dropped the slot.
         unsafe { &*borrowed.0 }.with(|value| assert_eq!(unsafe { *value }, 7));
     });
     let held = lock.lock().unwrap();

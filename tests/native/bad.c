@@ -86,7 +86,7 @@ static void eat(void)
         *(eaten = malloc(1ul << 20)) = 1;
 }
 
-/* Memory that is used while somebody gives it back. */
+/* Memory that is used by one thread while another frees it. */
 
 
 

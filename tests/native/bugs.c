@@ -45,7 +45,7 @@ static void check_then_act(void)
     assert(balance >= 0);
 }
 
-/* A wake-up comes before the wait, and nobody has written down that it came. */
+/* A wake-up comes before the wait, and the waiter does not check the predicate. */
 static void *wake(void *unused)
 {
     pthread_mutex_lock(&mutex);

@@ -55,7 +55,7 @@ static void points(void)
     assert(result == PTHREAD_CANCELED ? is_clean && count >= 1 : !is_clean && count == 3);
 }
 
-/* Nobody is cancelled who does not want to be. */
+/* A thread is not cancelled while its cancellation is disabled. */
 static void *refuse(void *unused)
 {
     int old;

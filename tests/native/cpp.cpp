@@ -135,7 +135,7 @@ void exceptions()
     assert(made == 1 && dropped == 1);
 }
 
-// Not right: nobody catches it.
+// Not right: the exception leaves the thread's function.
 void uncaught()
 {
     std::thread thrower([] { throw std::runtime_error("thrown"); });

@@ -63,7 +63,7 @@ void barriers()
     other.join();
 }
 
-// Not right: nobody says that the word has changed.
+// Not right: the store is not followed by a notification.
 void unnotified()
 {
     std::thread other([] { word = 1; });

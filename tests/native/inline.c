@@ -1,5 +1,5 @@
 /* A lock that waits by system calls of its own, or with BY_NAME by those of the C library; and threads
- * that nobody asked the C library for. The name of a test is the argument. */
+ * that are created without the C library. The name of a test is the argument. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <linux/sched.h>

@@ -150,7 +150,7 @@ static void ordered(void)
     assert(next == 4);
 }
 
-/* Two tasks and whoever has made them. */
+/* Two tasks, and the thread that creates them. */
 static void tasks(void)
 {
 #pragma omp parallel

@@ -1,5 +1,5 @@
-/* Threads that talk through the kernel. The name of a test is the argument; those from "nobody" on are
- * wrong. */
+/* Threads that talk through the kernel. The name of a test is the argument; the test without a writer,
+ * "both" and "mixed" are wrong. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -213,7 +213,7 @@ static void until(void)
     run_all(functions, 2);
 }
 
-/* Nobody writes. */
+/* No thread writes. */
 static void *return_at_once(void *unused)
 {
     return unused;

@@ -116,7 +116,7 @@ static void limits(void)
     run_all(functions, 2);
 }
 
-/* Nobody writes to the second. */
+/* No thread writes to the second pipe. */
 static void nobody(void)
 {
     void *(*const functions[])(void *) = {poll_both, write_one};

@@ -1,5 +1,5 @@
 /* Threads that outlive main and wait for work in many ways: pools WAY THREADS [fails]. Main leaves one job
- * behind; with a third argument, whoever gets the job calls abort. */
+ * behind; with a third argument, the thread that takes the job calls abort. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -144,7 +144,7 @@ static void timed_condvars(void)
     run_all(functions, 2);
 }
 
-/* Nobody reads while somebody writes. */
+/* A writer excludes all readers. */
 static void *write_value(void *unused)
 {
     pthread_rwlock_wrlock(&rwlock);

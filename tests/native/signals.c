@@ -199,7 +199,7 @@ static void queued(void)
     assert(value == 7);
 }
 
-/* Who writes to nobody. */
+/* A write to a pipe whose read end is closed. */
 static void broken(void)
 {
     int ends[2];

@@ -274,7 +274,7 @@ static void once_by_hand(void)
     both(look_up, look_up);
 }
 
-/* A ring whose index says that an item is there, to nobody who would take it over. */
+/* A ring whose index is published without release and acquire, so the item may be stale. */
 static int ring[2];
 static atomic_int written;
 
@@ -297,7 +297,7 @@ static void relaxed_ring(void)
     both(produce, consume);
 }
 
-/* A reference is taken after it was seen that somebody has one, who may have given it back by then. */
+/* A reference is taken if the count was not zero, although it may be zero by then. */
 static struct shared_thing {
     atomic_int references;
     int data;
@@ -477,7 +477,7 @@ static void sequence_lock(void)
     both(write_halves, read_halves);
 }
 
-/* A thread is waited for by somebody who has the lock that it needs. */
+/* A thread is joined by a thread that holds the lock it needs. */
 static void *need_lock(void *unused)
 {
     pthread_mutex_lock(&mutex);

@@ -39,7 +39,7 @@ static void *exchange(void *mine)
     return mine;
 }
 
-/* One after the other, where nobody else is: what each operation answers and leaves. */
+/* In one thread: the result of each operation, and the value that it leaves. */
 static void alone(void)
 {
     wide big = ~(wide)0 - 5, expected = 7;

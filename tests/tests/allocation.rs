@@ -34,7 +34,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Two threads that each load, store, and take a lock so many times.
+/// Two threads that each load, store, and take a lock, `rounds` times.
 fn program(rounds: usize) {
     let shared = Arc::new((AtomicUsize::new(0), Mutex::new(0)));
     let work = move |shared: &(AtomicUsize, Mutex<usize>)| {
@@ -50,7 +50,7 @@ fn program(rounds: usize) {
     thread.join().unwrap();
 }
 
-/// Allocations of a check with so many executions of so many rounds.
+/// Number of allocations of a check with this number of executions and of rounds in each.
 fn allocations(strategy: &Strategy, executions: u64, rounds: usize) -> u64 {
     let before = ALLOCATIONS.load(Relaxed);
     let checker = Checker::new()

@@ -205,7 +205,7 @@ fn takes_some_time() {
         });
 }
 
-/// A command that runs the check for so many seconds, with this log.
+/// A command that runs the check for this number of seconds, with this log.
 fn logging(log: Option<&str>, seconds: u64) -> Command {
     let mut command = ignored_test(&test_name!("takes_some_time"));
     command

@@ -35,8 +35,8 @@ fn events(text: &str) -> Vec<Event> {
     text.lines().map(event).collect()
 }
 
-/// What race predictors take for granted: nobody runs before it was created or after it was joined,
-/// and a lock is held by one thread at a time, which gives it back.
+/// What race predictors take for granted: no thread runs before its creation or after its join,
+/// and a lock is held by one thread at a time, which releases it.
 fn assert_well_formed(events: &[Event]) {
     let mut born = HashSet::from(["T0".to_owned()]);
     let mut over = HashSet::new();
@@ -120,7 +120,7 @@ fn replayed(failure: &Failure, body: fn()) -> Failure {
     report.failures.remove(0)
 }
 
-/// The trace of the execution in which nobody is interrupted.
+/// The trace of the execution without preemptions.
 fn trace(body: fn()) -> Trace {
     let failing = move || {
         body();

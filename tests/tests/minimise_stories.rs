@@ -176,7 +176,7 @@ fn mark(failure: &Failure) -> (FailureKind, Vec<Option<Place>>) {
     (failure.kind, places)
 }
 
-/// So many schedules are run to see that none with fewer preemptions fails in the same way.
+/// Maximum schedules run to see that none with fewer preemptions fails in the same way.
 const MANY: u64 = 20_000;
 
 /// Stories that have more of them.

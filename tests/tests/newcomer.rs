@@ -1,4 +1,4 @@
-//! What happens to somebody who starts to use raddle: fresh crates from `tests/newcomer/`, built,
+//! The first steps of a new user of raddle: fresh crates from `tests/newcomer/`, built,
 //! tested and replayed with the real cargo.
 
 use std::collections::BTreeSet;
@@ -199,7 +199,7 @@ fn what_is_given_to_replay_is_checked() {
          pct:3 for bugs of depth 3, noise:0.1 for interruptions with probability 0.1, delay:3 for \
          at most 3 delays",
     );
-    // A folder that nobody can write to, not even root.
+    // A folder that no user can write to, not even root.
     let unsaved = with("RADDLE_DIR", "/dev/null");
     unsaved
         .says("panic after 1 execution (auto, seed 0)\n")

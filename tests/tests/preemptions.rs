@@ -52,7 +52,7 @@ fn counts(most: u32, program: impl Fn() + Send + Sync) -> Vec<usize> {
 /// One after the other, in either order, costs nothing: 2 classes. Any other order interrupts a thread
 /// between its read and its write. If it goes on after the other has written, the read was of what
 /// was there before both: for either of the two threads that is one class, reads first and then the
-/// writes in one of two orders. So there are 2 more, which cost one preemption: whoever writes last
+/// writes in one of two orders. So there are 2 more, which cost one preemption: the last writer
 /// has been interrupted once.
 #[test]
 fn two_increments_that_tear() {
@@ -109,8 +109,8 @@ fn to_wait_for_a_lock_costs_nothing() {
 }
 
 /// The same two threads under the weak model. With `SeqCst` everything costs the same there. With weaker
-/// accesses nobody is interrupted: the second thread does not see the first one's write although it
-/// came before, or puts its own before that one.
+/// accesses no thread is interrupted: the second thread does not see the first one's write although
+/// it came before, or puts its own before that one.
 #[test]
 fn stale_reads_cost_nothing() {
     let counts = |ordering: Ordering| {
@@ -206,7 +206,7 @@ fn what_costs_too_much_may_be_taken_back() {
 }
 
 /// Threads that spin are left where they would look in vain. So there is no class in which they did,
-/// and who has to be waited for must run before: that interrupts whoever is about to look.
+/// and the thread they wait for must run before: that interrupts a thread that is about to look.
 #[test]
 fn loops_that_wait_have_their_costs() {
     let take_turns = || {
@@ -236,7 +236,7 @@ fn loops_that_wait_have_their_costs() {
     assert_eq!(same(wait_for_nobody), [0, 1, 1, 1, 1], "a livelock");
 }
 
-/// Whoever runs a part of the search, strong or weak, the same classes are within the bound.
+/// With any number of workers, strong or weak, the same classes are within the bound.
 #[test]
 fn workers_share_a_bound() {
     for ordering in [SeqCst, Ordering::Relaxed] {

@@ -23,7 +23,7 @@ struct Node {
     next: *mut Node,
 }
 
-/// A stack whose nodes are freed by whoever takes them out.
+/// A stack whose nodes are freed by the thread that takes them out.
 #[derive(Default)]
 struct Stack {
     head: AtomicPtr<Node>,
@@ -44,13 +44,13 @@ impl Stack {
         if node.is_null() {
             return None;
         }
-        // SAFETY: somebody else may have freed it, which is the question.
+        // SAFETY: none, another thread may have freed it, which is the bug under test.
         let value = unsafe { &(*node).value }.load(Relaxed);
         // SAFETY: as above.
         let next = unsafe { (*node).next };
         let taken = self.head.compare_exchange(node, next, AcqRel, Acquire);
         taken.ok().map(|node| {
-            // SAFETY: nobody else has taken it.
+            // SAFETY: the exchange succeeded, so this thread alone has taken it.
             drop(unsafe { Box::from_raw(node) });
             value
         })
@@ -163,7 +163,7 @@ fn publishing_a_new_cell_is_publishing_what_is_in_it() {
             unsafe { &*cell }.with(|value| assert_eq!(unsafe { *value }, 5));
         }
         thread.join().unwrap();
-        // SAFETY: nobody uses it any more.
+        // SAFETY: the only other user has been joined.
         drop(unsafe { Box::from_raw(published.0.load(SeqCst)) });
     };
     is_clean(move || program(Release, Acquire));

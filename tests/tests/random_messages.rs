@@ -255,7 +255,7 @@ fn random_programs_cost_what_their_schedules_cost() {
 fn what_receives_are_offered_is_what_happens() {
     let (mut receives, mut alternatives) = (0, 0);
     Suite::new(30, 4).run(Program::random, |program, _| {
-        // Who drops a message that nobody will receive is no event.
+        // The drop of a message that is never received is no event.
         if program.kind == Kind::Heavy {
             return Verdict::Skipped;
         }

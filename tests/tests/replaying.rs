@@ -28,7 +28,7 @@ fn lost_update() {
     assert_eq!(counter.load(SeqCst), 2, "an update was lost");
 }
 
-/// So many different things that no token of theirs is short.
+/// Uses enough different objects that the token of its schedule is long.
 fn many_counters() {
     let counters: Vec<AtomicU32> = (0..40).map(AtomicU32::new).collect();
     for (number, counter) in counters.iter().enumerate() {
@@ -261,7 +261,7 @@ fn a_search_that_keeps_going_goes_on_after_the_saved_schedule() {
         .says(r#"4 executions: [("saved schedule", 1), ("exhaustive", 4)]"#);
 }
 
-/// Runs a test that may write so many blocks of a file at most, and this is as on a full disk.
+/// Runs a test that may write at most `blocks` blocks of a file, which simulates a full disk.
 #[cfg(unix)]
 fn run_with_a_limit(caller: &str, test: &str, blocks: u32) -> Ran {
     let folder = folder(caller);

@@ -1,4 +1,4 @@
-//! Searches that are killed, interrupted, or saved in files that somebody has changed.
+//! Searches that are killed, interrupted, or saved in files that were changed afterwards.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -25,7 +25,7 @@ const WORKERS: &str = "RADDLE_TESTS_WORKERS";
 const PAUSES: &str = "RADDLE_TESTS_PAUSES";
 /// How many classes RW-monitorSC has.
 const CLASSES: u64 = 61_716;
-/// So many executions between two checkpoints.
+/// Executions between two checkpoints.
 const INTERVAL: u64 = 1_500;
 
 /// A whole search, whose classes are written down as they are run.

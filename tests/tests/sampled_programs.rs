@@ -35,7 +35,7 @@ fn checker(strategy: Strategy, executions: u64) -> Checker {
 }
 
 /// All samplers come to every outcome that the enumeration of schedules comes to, and to no other; how
-/// many there are. The enumeration does at once what nobody can notice, or it would take too long.
+/// many there are. The enumeration runs private events at once, or it would take too long.
 fn reached_by_all<T: Ord + Send + std::fmt::Debug>(
     executions: u64,
     program: impl Fn() -> T + Send + Sync,
@@ -214,7 +214,7 @@ fn loops_that_wait() {
     }
 }
 
-/// A loop that counts its rounds is never in the same state twice, so nobody can tell that it waits.
+/// A loop that counts its rounds is never in the same state twice, so its waiting is not detected.
 /// Still no execution has very many events.
 #[test]
 fn loops_that_wait_in_secret() {

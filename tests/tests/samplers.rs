@@ -36,7 +36,7 @@ fn tally<T: Eq + std::hash::Hash + Send>(
     tally
 }
 
-/// Threads with so many events each on one atomic; who came when.
+/// Runs threads with these numbers of events on one atomic; returns the order of the events.
 fn interleave(events: &[usize]) -> Vec<u8> {
     let (order, shared) = (Order::default(), AtomicU32::new(0));
     let (noted, events) = (order.clone(), events.to_vec());
@@ -49,7 +49,7 @@ fn interleave(events: &[usize]) -> Vec<u8> {
     order.take()
 }
 
-/// Whether so many of all are what this probability lets one expect, up to four standard deviations.
+/// True if `count` of `all` is within four standard deviations of what the probability predicts.
 fn is_about(count: u64, all: u64, probability: f64) -> bool {
     let (all, count) = (all as f64, count as f64);
     let deviation = (all * probability * (1.0 - probability)).sqrt();
@@ -157,8 +157,8 @@ fn two_workers_draw_differently() {
     assert!(chi_square < EVEN, "{chi_square}");
 }
 
-/// Two threads use one location four times each; the first has six events besides that are nobody
-/// else's business, so that which location is used first depends on the schedule.
+/// Two threads use one location four times each; the first has six events besides that are private
+/// to it, so that which location is used first depends on the schedule.
 fn with_private_events() -> Vec<u8> {
     let (order, shared) = (Order::default(), Arc::new(AtomicU32::new(0)));
     let noted = order.clone();
@@ -246,10 +246,6 @@ fn pos_keeps_the_priority_of_what_does_not_race() {
     assert!(is_about(count, executions, 1.0 / 4.0), "{count}");
 }
 
-/// With d - 1 points at which somebody falls behind there are at most d + 1 stretches, and with d = 3
-/// the last of four is what the first change left over. Of orders of A and B, five times each and A
-/// first, there are 1 with two stretches, 4 with three that end in A, and 16 with four. (42 for depth
-/// 3 was measured elsewhere too.)
 /// Nine threads wait in loops that race with each other; the tenth has something else to do first.
 #[test]
 fn pos_comes_to_the_thread_that_others_wait_for() {
@@ -269,6 +265,10 @@ fn pos_comes_to_the_thread_that_others_wait_for() {
     assert_eq!(report.executions, 200);
 }
 
+/// With d - 1 points at which a priority is lowered there are at most d + 1 stretches, and with d = 3
+/// the last of four is what the first change left over. Of orders of A and B, five times each and A
+/// first, there are 1 with two stretches, 4 with three that end in A, and 16 with four. (42 for depth
+/// 3 was measured elsewhere too.)
 #[test]
 fn pct_reaches_what_its_depth_allows() {
     for (depth, reached) in [(1, 2), (2, 2 * (1 + 4)), (3, 2 * (1 + 4 + 16))] {
@@ -312,7 +312,7 @@ fn pct_keeps_its_promise() {
 }
 
 /// Two threads with five events each: a thread is interrupted at each of them but its last with the
-/// probability asked for, or not at all if there is nobody to go on instead.
+/// probability asked for, or not at all if no other thread can run.
 #[test]
 fn noise_interrupts_as_often_as_it_is_told() {
     let executions = 20_000;

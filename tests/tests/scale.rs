@@ -7,7 +7,7 @@ use raddle::sync::Mutex;
 use raddle::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use raddle::{Checker, FailureKind, Memory, Report, Strategy, thread};
 
-/// So many threads take one lock.
+/// Runs `threads` threads that take one lock.
 fn queue_up(threads: u32) {
     let count = Arc::new(Mutex::new(0));
     let add = |_| {

@@ -121,7 +121,7 @@ fn runs_what_enumerate_runs(memory: Memory, program: impl Fn() + Send + Sync + C
     assert_eq!(scheduled.discarded, enumerated.discarded);
     assert_eq!(scheduled.classes(), enumerated.classes());
     assert_eq!(scheduled.failures.len(), enumerated.failures.len());
-    // It has run everything, and nobody can know.
+    // It has run everything, but the engine cannot know that of a user's scheduler.
     assert!(!scheduled.exhausted);
     assert_eq!(scheduled.guarantee(), Guarantee::Sampled);
     let seen = seen.lock().unwrap();

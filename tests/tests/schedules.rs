@@ -14,11 +14,11 @@ enum Edit {
     Nothing,
     /// Something that raddle does not see.
     Line,
-    /// A read of an atomic that nobody else uses.
+    /// A read of an atomic that no other thread uses.
     OwnLoad,
     /// A read of an atomic that has a name.
     NamedLoad,
-    /// A lock that nobody else uses.
+    /// A lock that no other thread uses.
     OwnLock,
     Yield,
     /// A thread that counts something else.

@@ -19,8 +19,8 @@ fn explored<T: Ord + Debug + Send>(program: impl Fn() -> T + Send + Sync) -> Beh
     seen
 }
 
-/// Threads that are inside one after the other, by a lock of any kind: nobody sees another one
-/// there, and they come in every order.
+/// Threads that are inside one after the other, by a lock of any kind: the increments exclude each
+/// other, and they come in every order. Returns the number of classes.
 fn one_at_a_time<L: Default + Send + Sync + 'static>(
     threads: usize,
     enter: fn(&L),

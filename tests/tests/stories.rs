@@ -8,7 +8,7 @@ use std::fs;
 use raddle::{Checker, FailureKind, Strategy};
 use raddle_stories::{Memory, Story, all};
 
-/// A search of so many executions at most.
+/// A search of at most this number of executions.
 fn search(executions: u64) -> Checker {
     Checker::new()
         .strategy(Strategy::Exhaustive)

@@ -12,7 +12,7 @@ use std::time::Duration;
 use raddle_runs::{News, Problem, Remembered, RequirementKey, Run, RunsFile};
 
 const CHECK: &str = "tests::first";
-/// Nobody else has the file.
+/// Time limit for opening the file; it is never in use elsewhere, so opening does not wait.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How large redb's pages are.
 const PAGE: usize = 4096;
@@ -32,7 +32,7 @@ pub fn database(data: &[u8]) {
     let folder = Folder::new();
     let path = folder.0.join("runs.redb");
     write(&path, &bytes);
-    // Of somebody else's it may be read, and it stays there.
+    // A given file may be read, and is never renamed.
     let given = RunsFile::given(&path);
     look(given.checks(PATIENCE));
     if let Some(remembered) = look(given.read(CHECK, PATIENCE)) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use raddle_engine::Schedule;
 use raddle_runs::{Remembered, RunsFile};
 
-/// Nobody has the file open by then.
+/// Time limit for opening the file; every test that had it open has ended by then.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Everything that must not be lost.
@@ -81,7 +81,7 @@ impl Kept {
     }
 }
 
-/// Files that nobody needs any more.
+/// Temporary and unreadable files that were not removed.
 pub fn left_over(folder: &Path) -> Vec<String> {
     let is_left = |path: &PathBuf| {
         path.extension()

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use kept::Kept;
 
-/// Every so many runs one is left alone, and has to pass.
+/// One run in this many is left undisturbed, and has to pass.
 const ALONE: u32 = 8;
 /// How long a kill may take to be noticed by everybody.
 const PATIENCE: Duration = Duration::from_secs(20);

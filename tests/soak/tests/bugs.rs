@@ -3,7 +3,7 @@
 use raddle::{Checker, Memory, Strategy};
 use raddle_stories::{Story, all};
 
-/// So many tests, which run side by side.
+/// The number of tests that the stories are divided into; they run in parallel.
 const PARTS: usize = 6;
 
 /// Every bug is found, and then known; the twin does not fail.

@@ -26,7 +26,7 @@ const NAMES: [&str; 4] = [
 /// An answer that takes longer will not come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where the browser and `axe.min.js` are. `None` if one is missing and nobody said that it must not be.
+/// Where the browser and `axe.min.js` are. `None` if one is missing and neither is required.
 ///
 /// # Panics
 ///

@@ -166,7 +166,7 @@ fn nothing_wrong(page: &mut Page<'_>) {
     assert_eq!(page.complaints(), [""; 0]);
 }
 
-/// Leaves a picture, if somebody wants to look at it.
+/// Saves a screenshot if `RADDLE_PICTURES` names a folder.
 fn picture(page: &mut Page<'_>, name: &str) {
     if let Some(folder) = std::env::var_os("RADDLE_PICTURES") {
         std::fs::create_dir_all(&folder).unwrap();
@@ -400,7 +400,7 @@ fn the_keyboard_goes_everywhere() {
     assert!(page.text(SELECTED).starts_with("main.1: "));
     page.press("ArrowLeft");
     assert!(page.text(SELECTED).starts_with("main: "));
-    // Whoever listens hears it.
+    // A screen reader reads the selected step.
     let active =
         page.text("document.querySelector('[role=grid]').getAttribute('aria-activedescendant')");
     assert_eq!(

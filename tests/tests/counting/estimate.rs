@@ -118,7 +118,7 @@ fn what_goes_wrong_in_a_sample_goes_wrong() {
     assert_eq!(lost.estimate(), None);
 }
 
-/// A search with a limit far away: it estimates, and nobody sees that it does.
+/// A search with a time limit far away: it estimates, which must not change its result.
 fn watched(program: impl Fn() + Send + Sync, workers: usize) -> (HashSet<u64>, Report) {
     let checker = checker()
         .strategy(Strategy::Exhaustive)

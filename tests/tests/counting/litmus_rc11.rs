@@ -169,7 +169,7 @@ fn a_fence_of_each_kind_in_each_place() {
     }
 }
 
-/// What loom misses most of: each thread loads and stores so many times, main joins them and loads.
+/// What loom misses most of: each thread loads and stores `times` times, main joins them and loads.
 fn counter(threads: usize, times: usize) -> Litmus {
     let increment = [load(R0, X, Relaxed), store(X, R0 + 1, Relaxed)];
     Litmus {

@@ -215,7 +215,7 @@ fn notify_one_may_wake_the_later_waiter() {
         });
         waiting.acquire();
         waiting.acquire();
-        // Whoever has waited so far waits by now, for the lock is free.
+        // Both threads have released the semaphore under the lock, and the lock is free: both wait.
         let guard = shared.order.lock().unwrap();
         shared.woken.notify_one();
         drop(guard);
@@ -251,7 +251,7 @@ fn a_wait_may_end_without_a_notification() {
     let (outcomes, kinds) = probe(Checker::new(), looks_once, |ready| !ready);
     assert_eq!(outcomes, [false, true].into());
     assert_eq!(kinds, [FailureKind::Panic]);
-    // Where nobody notifies, it is all that can end the wait.
+    // Without a notification, a spurious wake-up is all that can end the wait.
     let nobody = || drop(Condvar::new().wait(Mutex::new(()).lock().unwrap()).unwrap());
     let (outcomes, kinds) = probe(Checker::new(), nobody, |()| false);
     assert_eq!(outcomes, [()].into());

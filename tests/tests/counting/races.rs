@@ -391,7 +391,7 @@ fn semaphores() {
         };
         two_with(Semaphore::new(2), use_it, use_it);
     });
-    // Who gives one back learns nothing from whoever took one.
+    // A release does not synchronize with an earlier acquire.
     is_racy(|| {
         two_with(
             (Semaphore::new(1), AtomicBool::new(false)),
@@ -470,7 +470,7 @@ fn what_threads_have_for_themselves() {
 
 #[test]
 fn who_has_the_last_handle_knows_what_the_others_did() {
-    // Nobody sees the counts of std's handles; that main has the value alone is proof enough.
+    // The counts of std's handles are not visible; that main has the value alone is proof enough.
     is_clean(|| {
         let shared = Arc::new((Shared::default(), AtomicU32::new(0)));
         let other = Arc::clone(&shared);
@@ -538,7 +538,7 @@ fn a_race_in_one_class_only_is_found() {
 
 #[test]
 fn a_cell_that_is_used_for_the_first_time_in_a_late_execution_is_watched_from_the_start() {
-    // In the class that is run first, nobody touches the cell.
+    // In the class that is run first, no thread touches the cell.
     let program = || {
         two::<AtomicU32>(
             |cell, flag| {

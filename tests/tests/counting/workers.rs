@@ -165,7 +165,7 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 static WORDS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 static ONCE: OnceLock<u32> = OnceLock::new();
 
-/// Every execution starts with statics that nobody has touched.
+/// Every execution starts with statics in their initial state.
 fn uses_statics() {
     assert_eq!(COUNT.load(SeqCst), 0);
     assert!(WORDS.lock().unwrap().is_empty());

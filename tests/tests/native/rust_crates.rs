@@ -206,7 +206,7 @@ fn a_fence_is_missed_in_weak_memory_only() {
     assert_eq!(difference("seqlock", &expected, wrong), None);
 }
 
-/// At least so many crates, and most of them with a bug.
+/// The numbers of crates, and of crates with a bug.
 #[test]
 fn there_are_many_crates() {
     let is_failure = |(_, found): &(&str, Found)| matches!(found, Failure(..));

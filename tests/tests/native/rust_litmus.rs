@@ -152,7 +152,7 @@ fn sequential_consistency_is_that_of_library_mode() {
     compare_litmus(Memory::Sc, "sc");
 }
 
-/// What the axioms say of the weak outcomes: whoever made both modes wrong in the same way is found here.
+/// The weak outcomes by the axioms: finds an error that both modes have in common.
 #[test]
 fn weak_outcomes_are_those_of_the_axioms() {
     let weak = |program: Program| {

@@ -42,7 +42,7 @@ pub fn crates() -> PathBuf {
     workspace().join("tests/native-rust")
 }
 
-/// One at a time: they are built in the same folder, and who builds waits for nobody then.
+/// Held during a run: all runs share a target folder, whose lock cargo would wait for otherwise.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn cargo_raddle(arguments: &[&str]) -> Command {

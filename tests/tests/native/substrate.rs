@@ -249,7 +249,7 @@ fn where_coroutines_would_not_work_threads_are_os_threads() {
     let finished = run(&program, &["mutex-3"], &[EXHAUSTIVE, fails]);
     is_warned(&finished, "RADDLE_SELF_TEST says so");
     assert_eq!(finished.exits(0).all_classes(), 6);
-    // Nothing is said where nothing is wrong, or nobody has asked.
+    // There is no warning if coroutines work, or if OS threads were asked for.
     for settings in [&[EXHAUSTIVE][..], &[EXHAUSTIVE, fails, OS]] {
         let finished = run(&program, &["mutex-3"], settings);
         assert!(!finished.text.contains("OS threads"), "{}", finished.text);
@@ -302,12 +302,12 @@ fn processes_of_their_own_begin_with_what_the_kernel_had() {
         let finished = run(&forks, &["forks-aside"], &[EXHAUSTIVE, FORK, substrate]);
         assert_eq!(finished.exits(0).all_classes(), 2);
     }
-    // Without them the page is there already in the second execution, and nobody need wonder why.
+    // Without them the page is still mapped in the second execution, and a warning says why.
     run(&program, &["map"], &[EXHAUSTIVE])
         .exits(1)
         .says("raddle: the program maps memory by itself, which is not undone")
         .says("nondeterminism after 2 executions");
-    // A whole program that nobody has said anything about is begun once more, with them.
+    // A whole program without a `--restart` option is begun once more, with them.
     let whole = build("mapped.c", "mapped");
     let whole = whole.to_str().unwrap();
     let words = ["run", "--strategy", "exhaustive"];

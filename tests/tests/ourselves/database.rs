@@ -1,4 +1,4 @@
-//! The file of what checks remember: whoever finds it unusable puts it aside, and nobody a good one.
+//! The file of what checks remember: only an unusable file is put aside, and nothing else is lost.
 
 use std::sync::Mutex as Notes;
 
@@ -68,7 +68,7 @@ impl<'a> Folder for View<'a> {
 }
 
 impl Modelled {
-    /// With a file that nobody can use.
+    /// A folder with a broken file.
     fn broken() -> Self {
         let folder = Modelled::default();
         let mut state = folder.state();
@@ -121,7 +121,7 @@ struct Outcome {
     set_aside: usize,
 }
 
-/// As `RunsFile::with` does it, and who calls it: so many attempts, until the text is written.
+/// As `RunsFile::with` and its callers do it: up to `attempts` attempts, until the text is written.
 fn write(folder: &Modelled, text: char, attempts: u32) -> Outcome {
     let mut outcome = Outcome::default();
     for _ in 0..attempts {
@@ -154,7 +154,7 @@ fn only_the_broken_file_is_put_aside_and_nothing_else_is_lost() {
         };
         let outcomes = [write(&folder, 'b', 1), other.join().unwrap()];
         let state = folder.state();
-        // Whoever has put something aside says so, and it is what was broken.
+        // The outcomes count every file that was put aside, and only the broken one was.
         let set_aside = outcomes.iter().map(|outcome| outcome.set_aside).sum();
         assert_eq!(state.aside, vec![0; set_aside]);
         // What was written is where others find it.

@@ -21,7 +21,7 @@ struct Process {
 }
 
 impl Process {
-    /// What the signal does if nobody handles it.
+    /// The default action of the signal.
     fn end(&mut self) {
         // What happens to a process that has ended does not happen.
         if self.is_noted && !self.is_ended {

@@ -1,4 +1,4 @@
-//! `cargo raddle test`: every test is run once and heard of to its end, also if somebody interrupts.
+//! `cargo raddle test`: every test is run once and reported to its end, even after an interrupt.
 
 use std::sync::Mutex as Notes;
 
@@ -14,7 +14,7 @@ enum Message {
     Ends(usize),
 }
 
-/// Runs so many tests, two at once; what was heard.
+/// Runs this number of tests, two at once, and returns the messages.
 fn run(tests: usize, interrupted: &AtomicBool) -> Vec<Message> {
     let mut heard = Vec::new();
     run_in_parallel(

@@ -149,7 +149,7 @@ fn example_2_takes_4_targeted_and_16_exhaustive_runs() {
     );
 }
 
-/// What is overwritten before the lock is given back, nobody else sees.
+/// A value that is overwritten before the lock is released is not read by another holder of it.
 fn figure_2() {
     let a = Arc::new(AtomicU32::new(0));
     let lock = Arc::new(Mutex::new(()));
@@ -289,7 +289,7 @@ fn figure_8_goes_by_occurrence() {
     assert_eq!(possible, 10);
 }
 
-/// Whoever has the lock last.
+/// Three threads that take a lock; prints the order in which they held it.
 fn locks(print: &(dyn Fn(u32) + Sync)) {
     let state = Arc::new(Mutex::new(0));
     let threads: Vec<_> = (1..4)
@@ -393,7 +393,7 @@ fn what_memory_allows_can_be_run_and_nothing_else() {
     assert_eq!((seen, report.attempts), (Some((0, 1)), 0), "{report}");
 }
 
-/// Who wakes the waiter is whoever notifies while it waits.
+/// The waiter is woken by a thread that notifies while it waits.
 fn woken() {
     let woken = Arc::new(Condvar::new());
     let lock = Arc::new(Mutex::new(0));
@@ -417,7 +417,7 @@ fn wake_ups_can_be_asked_for() {
         let first = format!("main wake(woken) 0 sees {name} notify-one(woken) 0");
         assert_eq!(report(&first).executions, 1, "{first}");
     }
-    // Each of them notifies once, so nobody is woken twice by the same.
+    // Each of them notifies once, so one notification cannot wake twice.
     let twice = "main wake(woken) 0 sees one notify-one(woken) 0; \
                  main wake(woken) 1 sees one notify-one(woken) 0";
     assert!(report(twice).impossible());

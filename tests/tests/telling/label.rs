@@ -214,6 +214,6 @@ fn everything_can_have_a_name_and_names_change_nothing_else() {
     for place in places {
         assert_eq!(place.file, "tests/tests/telling/label.rs");
     }
-    // Outside a check, names are for nobody.
+    // Outside a check, names have no effect.
     everything();
 }

@@ -1,4 +1,4 @@
-//! Messages that nobody receives: which of them are worth a word.
+//! Messages that are never received: which of them are worth a warning.
 //!
 //! The programs stand at the top, so that their line numbers stay what the messages say.
 
@@ -33,7 +33,7 @@ fn everything_is_received() {
     producer.join().unwrap();
 }
 
-/// Whoever drops a receiver does not want the rest.
+/// A program that drops a receiver gives up the messages that are left in it.
 fn channels_are_dropped() {
     let ((sender, receiver), (bounded, _receiver)) = (channel(), sync_channel(3));
     thread::spawn(move || {

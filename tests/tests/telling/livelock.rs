@@ -1,4 +1,4 @@
-//! Threads that look again and again at what nobody is left to change: what is said, and that every
+//! Threads that poll a value that no running thread changes: what is said, and that every
 //! strategy finds it.
 //!
 //! The programs stand at the top, so that their line numbers stay what the messages say.
@@ -14,7 +14,7 @@ fn named(name: &str, body: impl FnOnce() + Send + 'static) -> thread::JoinHandle
     thread.spawn(body).unwrap()
 }
 
-/// Nobody sets the flag.
+/// No thread sets the flag.
 fn forgotten_flag() {
     let ready = Arc::new(AtomicBool::new(false));
     label!("ready", &*ready);

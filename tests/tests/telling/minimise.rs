@@ -96,13 +96,13 @@ fn a_lost_update_among_threads_that_have_nothing_to_do_with_it() {
 
 #[test]
 fn philosophers_each_with_one_fork() {
-    // Each takes one fork, one after the other; then nobody goes on.
+    // Each takes one fork, one after the other; then no thread can go on.
     always(3, FailureKind::Deadlock, || philosophers(3));
 }
 
 #[test]
 fn a_wake_up_that_is_lost() {
-    // Main finds the flag down; the other raises it and notifies nobody; main waits.
+    // Main finds the flag down; the other raises it and notifies while no thread waits; main waits.
     always(2, FailureKind::LostWakeup, || {
         let shared = Arc::new((AtomicU32::new(0), Mutex::new(()), Condvar::new()));
         let other = Arc::clone(&shared);
@@ -289,7 +289,7 @@ fn what_nobody_asked_for_is_left_out_if_it_is_not_to_blame() {
             .iter()
             .map(|step| step.outcome.number())
             .collect();
-        // The second choice must not be the first alternative; which one it is, nobody minds.
+        // The second choice must not be the first alternative; any other one will do.
         let other = outcomes.iter().filter(|&&outcome| outcome > 0).count();
         assert_eq!(other, 1, "seed {seed}\n{failure}");
         assert!(

@@ -10,7 +10,7 @@ fn named(name: &str, body: impl FnOnce() + Send + 'static) -> thread::JoinHandle
     thread.spawn(body).unwrap()
 }
 
-/// Nobody joins the thread that began it.
+/// The thread that panics first is never joined.
 fn poisons_a_lock() {
     let lock = Arc::new(Mutex::new(0));
     let other = Arc::clone(&lock);

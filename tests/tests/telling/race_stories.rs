@@ -355,12 +355,12 @@ fn use_of_a_cell_that_was_dropped() {
         });
         if !early {
             thread.join().unwrap();
-            // SAFETY: nobody will use it.
+            // SAFETY: the only other user has been joined.
             unsafe { std::mem::ManuallyDrop::drop(place) };
             return;
         }
         drop(lock.lock());
-        // SAFETY: whether somebody will use it is the question.
+        // SAFETY: none, the other thread may still use it, which is the bug under test.
         unsafe { std::mem::ManuallyDrop::drop(place) };
         thread.join().unwrap();
     };

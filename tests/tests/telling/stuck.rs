@@ -40,7 +40,7 @@ fn cycle_beside_a_loop() {
     drop(lock.lock());
 }
 
-/// Nobody ever sends, and the body does not wait.
+/// No message is ever sent, and the body does not wait.
 fn worker_without_work() {
     let (sender, receiver) = channel::<u32>();
     std::mem::forget(sender);
@@ -153,13 +153,13 @@ fn waits_for_more_than_is_sent() {
             guard = changed.wait(guard).unwrap();
             drop(changed.wait(guard));
         });
-        // Only then does anybody wait.
+        // Only then does the other thread wait.
         raddle::assume(*stage.lock().unwrap() == 1);
         changed.notify_one();
     });
 }
 
-/// The other condition variable is notified, and nobody waits for that.
+/// The other condition variable is notified, on which no thread waits.
 fn notifies_the_other_one() {
     let (ready, filled, emptied) = (Mutex::new(false), Condvar::new(), Condvar::new());
     thread::scope(|scope| {
@@ -195,7 +195,7 @@ fn notifies_too_early() {
     });
 }
 
-/// The initialiser panics, and nobody can have the value.
+/// The initialiser panics, and the value is never available.
 fn lazily_never() {
     static LIMIT: LazyLock<u32> = LazyLock::new(|| "ten".parse().unwrap());
     let reader = named("reader", || assert!(*LIMIT > 0));
@@ -220,7 +220,7 @@ fn lazy_circle() {
     assert_eq!(*FIRST, 1);
 }
 
-/// Two wait, and one is told. What was notified before anybody waited has nothing to do with it.
+/// Two wait, and one is notified. A notification before the first wait has nothing to do with it.
 fn stops_one_of_two() {
     let (stop, changed) = (Mutex::new(false), Condvar::new());
     thread::scope(|scope| {

@@ -45,7 +45,7 @@ fn groups_are_choices() {
 
 #[test]
 fn only_who_asks_is_told_apart() {
-    // Each of those who ask may lead, or, unless all ask, somebody else.
+    // Each thread that asks may lead, or, unless all ask, one of the others.
     for (threads, asking, expected) in [(2, 1, 2), (2, 2, 2), (3, 1, 2), (3, 2, 3), (3, 3, 3)] {
         let answers = StdMutex::new(BTreeSet::new());
         let report = exhaust(|| {

@@ -42,7 +42,7 @@ fn a_static_is_as_at_first_in_every_execution() {
         turn: Mutex<()>,
         list: UnsafeCell<Vec<u32>>,
     }
-    // SAFETY: the list is accessed by whoever has the lock.
+    // SAFETY: the list is accessed only by the holder of the lock.
     unsafe impl Sync for Guarded {}
     impl Guarded {
         fn push(&self, value: u32) -> usize {
@@ -107,7 +107,7 @@ fn the_static_of_an_execution_is_dropped_after_it() {
     static SLOT: Slot = Slot(UnsafeCell::new(None));
     let count = classes(|| {
         raddle::choose(0..3);
-        // SAFETY: nobody else uses it.
+        // SAFETY: no other thread uses it.
         SLOT.0
             .with_mut(|slot| assert!(unsafe { (*slot).replace(Counts).is_none() }));
     });
@@ -124,7 +124,7 @@ macro_rules! calls {
             std::sync::Mutex::new(cell::UnsafeCell::new(0));
         let mut results = vec![text(&*ZERO.lock().unwrap())];
         let mut cell = cell::UnsafeCell::new([1, 2]);
-        // SAFETY: nobody else has the cell.
+        // SAFETY: no other reference to the cell exists.
         unsafe {
             (*cell.get())[0] += 4;
             (*cell::UnsafeCell::raw_get(&raw const cell))[1] += 7;

@@ -228,8 +228,8 @@ fn all_orders() -> BTreeSet<Option<(Vec<usize>, Vec<usize>)>> {
 fn notify_one_wakes_any_waiter() {
     let (seen, classes) = outcomes(undisturbed, || two_waiters(Condvar::notify_one, true));
     assert_eq!(seen, all_orders());
-    // Two orders to come, and either waiter is notified; it notifies the other, and that nobody:
-    // wait wait one wake one wake one.
+    // Two orders to come, and either waiter is notified; it notifies the other, whose notification
+    // wakes no thread: wait wait one wake one wake one.
     assert_eq!(classes, TOO_EARLY + 2 * 2);
 }
 
@@ -250,7 +250,7 @@ fn notify_all_wakes_both() {
     let (seen, classes) = outcomes(undisturbed, || two_waiters(Condvar::notify_all, false));
     assert_eq!(seen, all_orders());
     // Two orders to come, two orders to take the lock again; the order in which they wake up before
-    // that is nobody's concern.
+    // that makes no other class.
     assert_eq!(classes, TOO_EARLY + 2 * 2);
 }
 
@@ -520,7 +520,7 @@ fn outside_a_check_it_is_stds() {
     });
 }
 
-/// Nobody notifies, and nothing else may wake the thread: the attribute's options reach the check.
+/// No thread notifies, and nothing else may wake it: the attribute's options reach the check.
 #[raddle::test(spurious_wakeups = false, timeouts = false)]
 #[should_panic(expected = "deadlock after 1 execution")]
 fn a_wait_without_end_is_a_deadlock_when_nothing_may_disturb_it() {
@@ -530,8 +530,8 @@ fn a_wait_without_end_is_a_deadlock_when_nothing_may_disturb_it() {
     drop(wait.unwrap());
 }
 
-/// The time may run out at every turn, but there is no point in waiting again when nobody came in
-/// between.
+/// The time may run out at every turn, but there is no point in waiting again when no other thread
+/// ran in between.
 #[test]
 fn a_loop_of_timed_waits_has_an_end() {
     let program = || {

@@ -113,7 +113,7 @@ fn a_discarded_execution() {
     assert!(report.executions > 0 && report.discarded > 0, "{report}");
 }
 
-/// Destructors that pass messages work while they are unwound, as far as anybody answers.
+/// Destructors that pass messages work while they are unwound, as far as a receiver is left.
 #[test]
 fn destructors_that_pass_messages() {
     struct Farewell {

@@ -141,8 +141,8 @@ fn the_time_may_run_out() {
     assert_eq!(patient.classes, 1);
 }
 
-/// A request carries the end to answer to; a server that goes away without looking lets it go, so
-/// nobody waits for ever.
+/// A request carries the end to answer to; a server that goes away without receiving drops it, so
+/// the client does not wait for ever.
 #[test]
 fn messages_that_nobody_received_are_dropped_with_the_receiver() {
     let (seen, _) = outcomes(|| {

@@ -19,7 +19,7 @@ fn deadlocks(report: &Report) -> bool {
 
 #[test]
 fn one_of_several_threads_does_it_and_all_see_it_done() {
-    // Whoever begins first does it; the others come after the end, in any order.
+    // The first thread to begin does it; the others come after the end, in any order.
     let classes = classes(|| {
         let shared = Arc::new((Once::new(), AtomicU32::new(0)));
         run_threads(3, move |_| {

@@ -221,8 +221,8 @@ fn threads() {
 
 #[test]
 fn threads_inside_a_check_do_as_outside() {
-    // The panic that the scope passes on is caught by `panics`, so it is the program's business;
-    // the thread that nobody joined is not.
+    // The scope propagates the panic of its thread and `panics` catches it, so there is no failure,
+    // although the handle of that thread is not joined.
     let report = raddle::Checker::new().max_executions(50).run(threads);
     assert_eq!(report.failures.len(), 0, "{report}");
 }

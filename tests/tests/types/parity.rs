@@ -46,7 +46,7 @@ fn types_with_data_have_stds_traits() {
             );
         )*};
     }
-    // Both, only `Send`, only `Sync`, neither; caught by nobody; without a size.
+    // Both, only `Send`, only `Sync`, neither; not `UnwindSafe`; without a size.
     compare!(
         u32,
         Cell<u32>,
@@ -263,7 +263,7 @@ fn scopes_do_what_stds_do() {
             results
         });
     });
-    // std's says how many threads run; inside a check nobody asks.
+    // std's says how many threads run, which raddle's does not count inside a check.
     same!(|sync, thread| { thread::scope(|scope| text(scope)) });
 }
 
@@ -391,7 +391,7 @@ fn what_is_left_of_integers() {
                 value.compare_and_swap(5, 7, Relaxed),
             ];
             let kept = AtomicU64::new(8);
-            // SAFETY: nobody else uses it.
+            // SAFETY: no other thread uses it.
             let pointed = unsafe { *kept.as_ptr() };
             (exchanged, value.into_inner(), pointed)
         });

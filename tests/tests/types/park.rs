@@ -41,7 +41,7 @@ fn a_token_left_before_the_thread_parks_is_not_lost() {
     assert_eq!((seen.classes, seen.kinds()), (2, vec![]));
 }
 
-/// Two threads unpark main, and that is all that main waits for, so many times.
+/// Two threads unpark main, and main parks `parks` times.
 fn two_tokens(parks: usize) {
     let main = thread::current();
     let threads = [(); 2].map(|()| {
@@ -122,7 +122,7 @@ fn a_time_out_may_come_before_the_token_or_after() {
     assert_eq!(behaviour(&with_timeouts(), program).classes, 2);
     // And a spurious wake-up.
     assert_eq!(behaviour(&Checker::new(), program).classes, 3);
-    // Nobody unparks: then it must be the time.
+    // No thread unparks: then only the timeout can end the wait.
     let seen = behaviour(&with_timeouts(), || thread::park_timeout(LONG));
     assert_eq!((seen.classes, seen.kinds()), (1, vec![]));
     let seen = behaviour(&undisturbed(), || thread::park_timeout(LONG));

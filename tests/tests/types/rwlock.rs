@@ -189,7 +189,7 @@ fn every_reader_of_a_deadlock_is_said_to_hold_the_lock() {
             drop(lock.write());
         });
     });
-    // Either reads first; whoever does, neither can ever write.
+    // Either reads first; in both cases neither can ever write.
     assert_eq!(report.classes(), 2);
     for failure in &report.failures {
         let message = &failure.message;

@@ -1,4 +1,4 @@
-//! Statics: every execution has its own, and nobody outside notices.
+//! Statics: every execution has its own, and code outside a check does not notice.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex as StdMutex;
@@ -293,7 +293,7 @@ fn checks_side_by_side_do_not_meet_in_a_static() {
                 })
             })
             .collect();
-        // Beside them somebody who uses the same statics as they are.
+        // Beside them a thread outside any check that uses the same statics.
         let beside = scope.spawn(|| {
             let mut pushed = 0;
             while !stop.load(Ordering::Relaxed) {

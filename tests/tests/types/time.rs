@@ -37,7 +37,7 @@ fn time_passes_for_those_who_sleep() {
 
 #[test]
 fn sleeping_is_no_order() {
-    // Whoever sleeps longer may still be first, and two who only sleep are in no order at all.
+    // The longer sleep may still end first, and two threads that only sleep are not ordered at all.
     let program = |meet: bool| {
         move || {
             let order = Arc::new(Mutex::new(Vec::new()));
@@ -120,7 +120,7 @@ fn a_loop_that_waits_until_a_time_is_over_comes_to_its_end() {
     // The producer locks first. Or it locks while the consumer waits, and notifies before the time
     // runs out, or after that; or when the consumer has given up and unlocked.
     assert_eq!(seen.classes, 4);
-    // A wake-up that nobody asked for takes no time: there is one more round.
+    // A spurious wake-up takes no time: there is one more round.
     let seen = behaviour(&Checker::new(), program);
     let more = [(true, 2), (false, 2)];
     assert_eq!(seen.outcomes, expected.into_iter().chain(more).collect());

@@ -22,7 +22,7 @@ impl Drop for Tells {
     }
 }
 
-/// So many threads have a handle each, and so has main: who drops the last one?
+/// Drops a handle in each of `threads` threads and in main; returns the name of the last one.
 fn last_to_drop(threads: usize) -> String {
     let told = Arc::new(StdMutex::new(None));
     let value = TrackedArc::new(Tells(Arc::clone(&told)));

@@ -129,7 +129,7 @@ fn a_failed_exchange_is_an_ordinary_read() {
     assert_eq!(seen.classes, 4);
 }
 
-/// A lock that takes a failed exchange for a lock that somebody holds.
+/// A lock that takes a failed exchange for a lock that is held.
 fn does_not_try_again() {
     let taken = Arc::new(AtomicBool::new(false));
     let other = Arc::clone(&taken);

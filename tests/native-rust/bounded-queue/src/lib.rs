@@ -1,4 +1,4 @@
-//! A queue with room for so many: who puts into a full one waits, and who takes from an empty one.
+//! A queue of bounded capacity: `put` waits while it is full, and `take` waits while it is empty.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex};
@@ -49,7 +49,7 @@ impl<T> Queue<T> {
         items.pop_front().expect("there is an item")
     }
 
-    /// Tells nobody that there is room.
+    /// Does not notify the producers that wait for room.
     pub fn take_in_silence(&self) -> T {
         let mut items = self.items.lock().unwrap();
         while items.is_empty() {

@@ -1,4 +1,4 @@
-//! Connections to somewhere, of which there are only so many.
+//! A pool with a fixed number of connections.
 
 use parking_lot::{Condvar, Mutex, RwLock};
 
@@ -32,7 +32,7 @@ impl Connections {
         self.returned.notify_one();
     }
 
-    /// Tells nobody.
+    /// Does not notify the threads that wait for a connection.
     pub fn give_back_in_silence(&self) {
         *self.free.lock() += 1;
     }

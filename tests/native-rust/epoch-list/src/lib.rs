@@ -26,7 +26,7 @@ impl<T: Clone> Versions<T> {
     pub fn set(&self, value: T) {
         let guard = epoch::pin();
         let old = self.newest.swap(Owned::new(value), AcqRel, &guard);
-        // SAFETY: nobody finds it any more.
+        // SAFETY: the swap has unlinked it, so no thread can load it any more.
         unsafe { guard.defer_destroy(old) };
     }
 
@@ -57,7 +57,7 @@ impl<T: Clone> Versions<T> {
 
 impl<T> Drop for Versions<T> {
     fn drop(&mut self) {
-        // SAFETY: nobody else has it.
+        // SAFETY: `&mut self` excludes every other access.
         unsafe {
             let last = self
                 .newest

@@ -1,4 +1,4 @@
-//! Settings that are read when somebody first asks for them.
+//! Settings that are read on their first use.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

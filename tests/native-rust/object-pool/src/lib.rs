@@ -46,7 +46,7 @@ impl<T> Pool<T> {
         self.returned.notify_all();
     }
 
-    /// Somebody who has just looked, and is about to wait, does not hear of it.
+    /// The notification misses a thread that has read the flag in `get` and does not wait yet.
     pub fn close_without_lock(&self) {
         self.is_closed.store(true, SeqCst);
         self.returned.notify_all();

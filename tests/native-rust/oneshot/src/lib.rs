@@ -40,7 +40,7 @@ impl<T> Slot<T> {
         self.value.lock().unwrap().take().unwrap()
     }
 
-    /// Whoever unparks this thread is taken for the one who fills the slot.
+    /// Takes every unpark for the one that follows the filling of the slot.
     pub fn wait_once(&self) -> T {
         thread::park();
         self.value.lock().unwrap().take().expect("it was filled")

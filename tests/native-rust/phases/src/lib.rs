@@ -36,12 +36,12 @@ impl Line {
 
     fn left_of(&self, number: usize) -> u32 {
         let left = (number + self.cells.len() - 1) % self.cells.len();
-        // SAFETY: nobody writes before all have read.
+        // SAFETY: the barrier separates the reads of a step from its writes.
         unsafe { *self.cells[left].get() }
     }
 
     fn add(&self, number: usize, left: u32) {
-        // SAFETY: nobody reads before all have written.
+        // SAFETY: the barrier separates the writes of a step from the reads of the next.
         unsafe { *self.cells[number].get() += left };
     }
 

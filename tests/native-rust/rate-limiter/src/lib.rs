@@ -1,4 +1,4 @@
-//! So many requests, and no more, until it is filled again.
+//! A rate limiter that admits at most `capacity` requests between two refills.
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 

@@ -52,7 +52,7 @@ pub struct Shared<T, L: Leave = Ordered> {
     leave: std::marker::PhantomData<L>,
 }
 
-// SAFETY: the value is shared, and dropped by whoever is last.
+// SAFETY: the value is shared, and dropped by the last owner.
 unsafe impl<T: Send + Sync, L: Leave> Send for Shared<T, L> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync, L: Leave> Sync for Shared<T, L> {}
@@ -91,7 +91,7 @@ impl<T, L: Leave> Drop for Shared<T, L> {
         // SAFETY: this owner has not left yet.
         let is_last = L::leave(unsafe { &self.inner.as_ref().owners });
         if is_last {
-            // SAFETY: nobody else has it.
+            // SAFETY: this was the last owner.
             drop(unsafe { Box::from_raw(self.inner.as_ptr()) });
         }
     }

@@ -17,7 +17,7 @@ impl Charge {
         self.name.get_or_init(|| name)
     }
 
-    /// Looks first whether nobody is.
+    /// Reads the name first, and sets it in a second step.
     pub fn claim_in_two_steps(&self, name: &'static str) -> &'static str {
         match self.name.get() {
             Some(name) => name,

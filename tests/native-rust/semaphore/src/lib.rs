@@ -1,4 +1,4 @@
-//! So many may come in at once.
+//! A counting semaphore.
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex};

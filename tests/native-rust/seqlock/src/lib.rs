@@ -38,7 +38,7 @@ impl Pair {
         (one.load(Ordering::Relaxed), other.load(Ordering::Relaxed))
     }
 
-    /// The values, unless somebody writes them.
+    /// The values, or `None` if a write overlaps the read.
     pub fn read(&self) -> Option<(u32, u32)> {
         let version = self.version.load(Ordering::Acquire);
         let values = self.get();
@@ -47,7 +47,7 @@ impl Pair {
         (version.is_multiple_of(2) && is_same).then_some(values)
     }
 
-    /// Does not ask whether somebody is writing.
+    /// Does not check whether a write is in progress.
     pub fn read_odd(&self) -> Option<(u32, u32)> {
         let version = self.version.load(Ordering::Acquire);
         let values = self.get();

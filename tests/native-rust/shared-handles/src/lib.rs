@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 /// What happened, in order.
 pub type Log = Arc<Mutex<Vec<&'static str>>>;
 
-/// Says so in the log when nobody has it any more.
+/// Records in the log that its last handle was dropped.
 pub struct Session {
     log: Log,
 }

@@ -58,14 +58,14 @@ impl<T> Stack<T> {
                 .head
                 .compare_exchange(head, node.next, Ordering::Acquire, Ordering::Acquire)
             {
-                // SAFETY: whoever takes a node from the list has it alone.
+                // SAFETY: the thread that unlinked the node is its only owner.
                 Ok(_) => return unsafe { (*node.value.get()).take() },
                 Err(now) => head = now,
             }
         }
     }
 
-    /// Takes the first node, whoever else does.
+    /// Takes the first node even if another thread takes it at the same time.
     pub fn pop_by_store(&self) -> Option<T> {
         let head = self.head.load(Ordering::Acquire);
         // SAFETY: nodes are never freed.

@@ -233,7 +233,7 @@ pub fn published_too_weakly() {
     });
     let other = Arc::clone(&slot);
     let writer = thread::spawn(move || {
-        // SAFETY: nobody reads yet.
+        // SAFETY: `ready` is not set yet, so main does not read.
         other.answer.with_mut(|answer| unsafe { *answer = 42 });
         other.ready.store(true, Relaxed);
     });

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use crossbeam_deque::{Steal, Stealer, Worker};
 
-/// The tasks that nobody has finished.
+/// The number of tasks that are not finished.
 #[derive(Default)]
 pub struct Pending {
     tasks: AtomicUsize,
@@ -34,7 +34,7 @@ impl Pending {
     }
 }
 
-/// A task from somebody's other end, if there is one.
+/// Steals a task from the other end of a worker's queue; `None` if it is empty.
 pub fn steal<T>(stealer: &Stealer<T>) -> Option<T> {
     loop {
         match stealer.steal() {

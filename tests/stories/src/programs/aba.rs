@@ -1,7 +1,7 @@
 //! A lock-free stack. To pop, a thread reads the first node and the one after it, and makes the
 //! second the first if the first still is. If meanwhile others have popped both and pushed the
-//! first again, it still is, but what was after it is not: a node comes back that somebody else
-//! owns. The twin counts changes along with the first node.
+//! first again, it still is, but its successor is not: the stack gets back a node that another
+//! thread owns. The twin counts changes along with the first node.
 //!
 //! One preemption of the first thread between reading the second node and the exchange; the other
 //! thread must pop twice and push in that time. In the busy stack two more threads pop a node and

@@ -1,4 +1,4 @@
-//! An alarm clock looks whether somebody wants to be woken, lets go of the list, and then takes the
+//! An alarm clock checks whether the list has an alarm, lets go of the list, and then takes the
 //! first alarm off it. Between the two a sleeper may have cancelled its alarm. Retells *Alarm
 //! Clock* of the cooperative-testing suite, where the clock follows a null pointer.
 //!

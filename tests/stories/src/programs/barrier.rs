@@ -3,8 +3,8 @@
 //! *missing barrier* everybody writes in one phase and reads the neighbour's in the next, and one
 //! of the two meetings was left out.
 //!
-//! Reuse needs no preemption: who wakes the others goes on to the next round. The missing barrier
-//! needs none either: after a meeting anybody may go on first.
+//! Reuse needs no preemption: the thread that wakes the others goes on to the next round. The
+//! missing barrier needs none either: after a meeting any thread may go on first.
 
 use super::prelude::*;
 
@@ -35,7 +35,7 @@ struct Meeting {
 }
 
 impl Meeting {
-    /// Whether somebody else completes the round.
+    /// Arrives; true if another thread completes the round.
     fn arrive(&self) -> (MutexGuard<'_, (usize, usize)>, bool) {
         let mut state = self.state.lock().unwrap();
         state.0 += 1;

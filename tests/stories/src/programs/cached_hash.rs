@@ -1,5 +1,5 @@
 //! A hash code is computed when first asked for and kept. It is computed in the very field in which
-//! it is kept, so whoever asks meanwhile takes a half-computed one for it. Retells *Apache Commons
+//! it is kept, so a second thread can read a half-computed one. Retells *Apache Commons
 //! Lang* of the cooperative-testing suite: one object, two hash codes.
 //!
 //! One preemption, while the first thread computes.

@@ -4,7 +4,7 @@
 //! The three threads are an example of coverage-guided testing (a general race, no two accesses of
 //! which are unordered); here there are five, six and eight as well.
 //!
-//! Nobody need be interrupted: it is the order of whole critical sections.
+//! No thread need be interrupted: it is the order of whole critical sections.
 
 use super::prelude::*;
 

@@ -1,5 +1,5 @@
-//! A reader takes a copy without a lock and checks before and after that nobody has written. *Dirty
-//! bit*: a flag says that somebody is writing, and a whole write between two reads goes unnoticed.
+//! A reader takes a copy without a lock and checks before and after for a writer. *Dirty
+//! bit*: a flag is set during a write, and a whole write between two reads goes unnoticed.
 //! *Version wraps*: writes are counted in one bit, and two whole writes go unnoticed. The twins
 //! count writes as a seqlock does.
 //!
@@ -26,12 +26,12 @@ pub(super) const STORIES: &[Story] = &[
 
 #[derive(Default)]
 struct Record {
-    /// Odd while somebody writes.
+    /// Odd during a write.
     version: AtomicUsize,
     parts: [AtomicUsize; 3],
 }
 
-/// There are only so many different versions.
+/// Writes the value to all parts; the version counts modulo `versions`.
 fn write(record: &Record, value: usize, versions: usize) {
     let before = record.version.load(SeqCst);
     record.version.store((before + 1) % versions, SeqCst);
@@ -41,7 +41,7 @@ fn write(record: &Record, value: usize, versions: usize) {
     record.version.store((before + 2) % versions, SeqCst);
 }
 
-/// The first parts, unless somebody writes or has written.
+/// The first parts, or `None` if the version shows a write.
 fn read(record: &Record, parts: usize) -> Option<Vec<usize>> {
     let before = record.version.load(SeqCst);
     if before % 2 == 1 {

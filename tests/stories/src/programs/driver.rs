@@ -1,6 +1,6 @@
 //! A driver counts the requests in progress, so that it is not unloaded under them. A request first
 //! looks whether the driver is being unloaded, and then counts itself in; in between the driver may
-//! find that nobody is there and go. Retells the driver of Qadeer and Wu (PLDI 2004), a well-known
+//! find the count at zero and unload. Retells the driver of Qadeer and Wu (PLDI 2004), a well-known
 //! benchmark. The twin looks again once it is counted.
 //!
 //! One preemption, of the request between looking and counting; unloading must then be complete.

@@ -1,5 +1,5 @@
-//! Mutual exclusion without locks, as it was published or is often remembered. Nobody waits here:
-//! who would have to, gives up.
+//! Mutual exclusion without locks, as it was published or is often remembered. No thread waits:
+//! one that would have to gives up.
 //!
 //! *Peterson, swapped* gives way before it raises its flag. *Hyman* is the algorithm that Hyman
 //! published in 1966 and Knuth refuted in the same year. *Bakery* leaves out that others wait for

@@ -1,7 +1,7 @@
 //! Two threads take two locks in different orders, but only while a feature is on, and it is on
 //! only for a moment. Whether the second lock is taken is decided when the first is held.
 //!
-//! Somebody must be interrupted while the feature is on (one), and one of the two between its locks
+//! A thread must be interrupted while the feature is on (one), and one of the two between its locks
 //! (two).
 
 use super::prelude::*;

@@ -1,5 +1,5 @@
-//! A lock made by hand from a flag and a condition variable. Who finds the flag taken counts itself
-//! among the waiters and waits; who lets go wakes somebody if there are waiters. The flag may be
+//! A lock made by hand from a flag and a condition variable. A thread that finds the flag taken
+//! counts itself among the waiters and waits; unlock wakes a waiter, if any. The flag may be
 //! given back between being found taken and the count. Retells the first of the mutexes in
 //! Drepper's "Futexes are tricky". The twin looks at the flag again before it waits.
 //!

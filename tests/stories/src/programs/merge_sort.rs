@@ -1,6 +1,6 @@
 //! A parallel merge sort: two threads sort a half each, and the one that is ready last merges the
 //! halves. They find out who is last by a counter that they read and then write; if both read that
-//! nobody is ready yet, nobody merges. Retells *Merge Sort* of the cooperative-testing suite, where
+//! neither is ready, neither merges. Retells *Merge Sort* of the cooperative-testing suite, where
 //! threads race for a count of threads.
 //!
 //! Four threads sort two numbers each, and only the counter of the last merge is broken. One

@@ -1,4 +1,4 @@
-//! Nobody said in which order. *Connection*, an example of alternatives: one thread resets a
+//! An order that is only assumed. *Connection*, an example of alternatives: one thread resets a
 //! connection, another makes it after long work and meets the user of it at a barrier; the reset
 //! may come late. *Deferred init*: a worker starts before what it needs is there, and usually takes
 //! longer to get going. *File swapped*: a file is checked and then opened, and another program

@@ -88,7 +88,7 @@ struct Counter {
     inside: AtomicUsize,
 }
 
-/// A lock with so many different tickets.
+/// A ticket lock whose tickets count modulo `different`.
 fn tickets(different: usize) {
     crowd(3, &Arc::new(Counter::default()), move |counter, _| {
         let ticket = counter.next.fetch_add(1, SeqCst) % different;

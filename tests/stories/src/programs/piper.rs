@@ -1,6 +1,6 @@
 //! Producers and consumers of seats share one condition variable, and each change wakes one thread.
 //! A producer that should have woken a consumer can wake the other producer, which waits again, and
-//! then nobody is left to wake anybody. Retells *Piper* of the cooperative-testing suite.
+//! then every thread waits. Retells *Piper* of the cooperative-testing suite.
 //!
 //! No preemption: threads are switched only when they wait or have ended, and the choice is whom a
 //! notification wakes.
@@ -24,7 +24,7 @@ pub(super) const STORIES: &[Story] = &[
     },
 ];
 
-/// A queue of so many places.
+/// A queue with a fixed number of places.
 struct Queue {
     items: Mutex<usize>,
     places: usize,
@@ -67,7 +67,7 @@ fn wake_all(queue: &Queue) {
     queue.changed.notify_all();
 }
 
-/// So many items for each consumer go through a queue with one place.
+/// Passes `items` items for each consumer through a queue with one place.
 fn run(producers: usize, consumers: usize, items: usize, wake: fn(&Queue)) {
     let queue = Queue::new(1);
     crowd(producers + consumers, &queue, move |queue, number| {

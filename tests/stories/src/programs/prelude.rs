@@ -21,7 +21,7 @@ pub(crate) fn together<S: Send + Sync + 'static, const N: usize>(
     join(threads);
 }
 
-/// Starts so many threads that do the same, with numbers from 0, and waits for all of them.
+/// Starts `count` threads that run `body`, with numbers from 0, and joins all of them.
 #[track_caller]
 pub(crate) fn crowd<S: Send + Sync + 'static>(
     count: usize,

@@ -3,7 +3,7 @@
 //!
 //! *Message*: data and a flag, both relaxed. *Publication*: a record is filled in and its number
 //! stored, relaxed. *Double check*: lazy initialisation that looks for the record without the lock
-//! first. *Relay*: the reader does everything right, but somebody between has passed the message on
+//! first. *Relay*: the reader does everything right, but a thread in between forwards the message
 //! with a relaxed store. In the twins the announcement releases and the look acquires.
 //!
 //! No preemption: the reader comes after everybody else and reads an old value all the same.

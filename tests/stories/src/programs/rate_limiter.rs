@@ -1,6 +1,6 @@
-//! So many requests are granted in each second. Whoever is the first in a new second sets the count
-//! back; two may both think that they are, and the slower one forgets what the faster one has
-//! granted.
+//! A fixed number of requests is granted in each second. The first thread of a new second resets
+//! the count; two may both take themselves for it, and the slower one discards what the faster one
+//! has granted.
 //!
 //! One preemption, of the slower one between noticing the new second and setting the count back;
 //! the others take all there is in that time.

@@ -1,5 +1,5 @@
 //! Setters write the two halves of a pair, one after the other; a checker reads both and finds a
-//! pair that nobody ever meant. Retells *Reorder* of the cooperative-testing suite.
+//! pair that no setter wrote. Retells *Reorder* of the cooperative-testing suite.
 //!
 //! One preemption, of the first setter between its writes or of the checker between its reads. With
 //! more setters it is over sooner: after the first of them the pair never changes.

@@ -1,6 +1,6 @@
 //! Ways to end badly. *Poison pills*: each of two producers sends the only consumer a pill when it
 //! has nothing more; the consumer goes home at the first one. *Early goodbye*: a receiver has all
-//! that it was told to wait for and goes away while somebody still sends. *Stop without notice*: a
+//! that it was told to wait for and ends while a producer still sends. *Stop without notice*: a
 //! flag is set without the lock, and a worker that has just looked at it waits for ever.
 //!
 //! The first two need no preemption, only an unusual order. Stop without notice: one, of the worker
@@ -47,7 +47,7 @@ pub(super) const STORIES: &[Story] = &[
     },
 ];
 
-/// Producers send two jobs each, then a pill; the consumer ends after so many pills.
+/// Producers send two jobs each, then a pill; the consumer ends after `enough` pills.
 fn pills(enough: usize) {
     let (sender, receiver) = mpsc::channel();
     let producer = |sender: mpsc::Sender<Option<usize>>| {

@@ -1,5 +1,5 @@
-//! What was true a moment ago. *Two instances*: two threads find that nobody has made the only
-//! instance yet. *Stale cache*: a reader misses, reads the old value, and puts it into the cache
+//! What was true a moment ago. *Two instances*: two threads both find the only instance
+//! missing. *Stale cache*: a reader misses, reads the old value, and puts it into the cache
 //! after the writer has changed the value and cleared the cache. *Dirty flag*: a flush copies, then
 //! clears the flag, and with it a change that came in between. *Iterator*: a loop goes on to the
 //! length that a list had. *Let go too early*: a lock is released before what was read under it is

@@ -1,7 +1,7 @@
 //! Two threads announce that they want to enter and look whether the other does; neither sees the
 //! other. Acquire and release are not enough for that, because nothing orders a write before a
-//! later read of something else. All of these need weak memory; nobody waits here, who would have
-//! to gives up.
+//! later read of something else. All of these need weak memory. No thread waits: one that would
+//! have to gives up.
 //!
 //! *Dekker*: just the flags. *Peterson*: the whole algorithm. *Thief*: a work-stealing deque, whose
 //! owner moves its end and then reads the other (Chase and Lev 2005; the fence is the point of Lê

@@ -2,8 +2,8 @@
 //! lock, but not together, and the text may have been shortened in between. Retells the well-known
 //! bug of Java's `StringBuffer.append`, also a subject of coverage-guided testing.
 //!
-//! One preemption, between the length and the copy. Whoever shortens the text lengthens it again,
-//! so the copy must fall between the two: a second preemption.
+//! One preemption, between the length and the copy. The thread that shortens the text lengthens
+//! it again, so the copy must fall between the two: a second preemption.
 
 use super::prelude::*;
 

@@ -1,6 +1,6 @@
-//! Threads take turns and wait for theirs with one condition variable. Who has had its turn wakes
-//! one of the others, which may be one whose turn it is not; that one waits again, and nobody is
-//! left to wake the right one.
+//! Threads take turns and wait for theirs with one condition variable. A thread whose turn is over
+//! wakes one of the others, which may be one whose turn it is not; that one waits again, and then
+//! every thread waits.
 //!
 //! No preemption: threads are switched when they wait, and the choice is who is woken.
 

@@ -157,8 +157,12 @@ impl History {
         }
     }
 
-    /// Adds requirements that no class covers, when every class was run.
+    /// Adds requirements that no class covers, when every class was run. Without a shape to compare, it is
+    /// unknown which program the records are about.
     pub(crate) fn exclude(&self, requirements: Vec<Requirement>, places: &Places) {
+        if self.shape.get().is_none() {
+            return;
+        }
         let add = |news: &mut News, sources: &mut Sources| {
             let keys = requirements.into_iter();
             news.excluded

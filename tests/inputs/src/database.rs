@@ -134,6 +134,7 @@ fn news() -> News {
         covered: vec![key.to_owned()],
         stale: vec![(key.replace('2', "3"), 4)],
         impossible: vec![(key.replace('2', "4"), "always ordered".to_owned())],
+        excluded: vec![key.replace('2', "5")],
         failures: vec!["raddle schedule 2\nmain: begin, end\n".to_owned()],
     }
 }

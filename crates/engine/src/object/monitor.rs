@@ -1,7 +1,7 @@
 //! A monitor: a lock with condition queues, after Hoare and after Mesa.
 //!
 //! Conditions are first in, first out. *Signal and continue*: the signaller goes on, the signalled
-//! thread competes with everybody else to re-enter. *Signal and urgent wait*: the monitor is handed
+//! thread competes with all others to re-enter. *Signal and urgent wait*: the monitor is handed
 //! to the signalled thread at once; the signaller waits and gets it back, before any newcomer, when
 //! that thread leaves or waits. A thread that must wait does so with the call [`Call::Resume`].
 

@@ -69,7 +69,7 @@ pub struct State {
     /// Clocks for the detection of races, while every read takes the latest write.
     order: HappensBefore<LatestWrites>,
     races: Races,
-    /// Whether anybody wants to know which threads do nothing but look.
+    /// True when it is noted which threads only read.
     watches: bool,
     /// Threads that wait for a change of what they read.
     spinners: Vec<Spinner>,

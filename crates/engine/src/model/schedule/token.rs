@@ -47,7 +47,7 @@ pub enum TokenError {
     CutOff {
         /// How many characters there are.
         found: usize,
-        /// How many there should be, if so much can be told.
+        /// Number of them that the header announces, if it could be read.
         of: Option<usize>,
     },
     /// Some of it is not what it was.

@@ -10,11 +10,16 @@ const SOURCE: &str = "tests/native/lifetimes.c";
 
 /// The line of the source with this comment.
 fn line(comment: &str) -> String {
-    let source = std::fs::read_to_string(workspace().join(SOURCE)).unwrap();
+    place(SOURCE, comment)
+}
+
+/// The same for another source.
+fn place(source: &str, comment: &str) -> String {
+    let text = std::fs::read_to_string(workspace().join(source)).unwrap();
     let comment = format!("/* {comment} */");
-    let found = source.lines().position(|line| line.contains(&comment));
+    let found = text.lines().position(|line| line.contains(&comment));
     let line = found.unwrap_or_else(|| panic!("no {comment}")) + 1;
-    format!("{SOURCE}:{line}")
+    format!("{source}:{line}")
 }
 
 /// What is said about each kind of use in a situation, by the name of the kind.
@@ -242,5 +247,37 @@ fn variables_of_a_thread_are_gone_when_it_ends() {
     for (kind, found) in kinds(&program, "lent-long-enough", &[EXHAUSTIVE]) {
         assert!(!found.text.contains(" after "), "{kind}\n{}", found.text);
         assert!(found.all_classes() >= 2, "{kind}");
+    }
+}
+
+/// A block may be freed by a thread that did not allocate it, if the allocation happens before.
+#[test]
+fn an_allocation_happens_before_the_free() {
+    let program = compile("gcc", "published.c", "published", &["-O1"]);
+    let cases = |ways: &str, memory| {
+        let all = run(&program, &[ways], &[EXHAUSTIVE, ("RADDLE_MEMORY", memory)]);
+        let text = format!("\n{}", all.text);
+        let cases: Vec<String> = text.split("\ncase ").skip(1).map(str::to_owned).collect();
+        cases
+    };
+    for memory in ["sc", "rc11"] {
+        let wrong = cases("wrong", memory);
+        assert_eq!(wrong.len(), 50);
+        for case in wrong {
+            let (name, found) = case.split_once('\n').unwrap();
+            let allocation = name.split(' ').next().unwrap();
+            let source = "tests/native/published.c";
+            let at = place(source, allocation);
+            assert!(found.contains("use after free after "), "{case}");
+            assert!(found.contains("it frees "), "{case}");
+            let unordered = format!("allocates it at {at}, and nothing orders the two");
+            assert!(found.contains(&unordered), "{case}");
+            assert!(found.contains(&place(source, "frees")), "{case}");
+        }
+        let right = cases("right", memory);
+        assert_eq!(right.len(), 30);
+        for case in right {
+            assert!(case.contains("every behaviour was run"), "{case}");
+        }
     }
 }

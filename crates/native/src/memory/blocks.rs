@@ -18,6 +18,8 @@ pub(crate) struct Block {
     pub(crate) size: usize,
     /// Site and thread of the allocation; no thread before a check begins.
     pub(crate) made: (usize, Option<ThreadId>),
+    /// Index of the next event of that thread.
+    pub(crate) made_before: u32,
     pub(crate) freed: Option<(usize, ThreadId)>,
     /// True if it must not be used any more.
     is_gone: bool,
@@ -76,6 +78,7 @@ fn runner() -> Option<ThreadId> {
 /// A new block, under the heap's lock. The number with which it is found again.
 pub(crate) fn add(start: usize, size: usize, site: usize) -> usize {
     let made = (site, runner());
+    let made_before = made.1.map_or(0, |_| execution::running().events());
     let is_inside = mode::is_guest() && shadow_stack::region().is_inside();
     with(|blocks| {
         let list = list_at(start);
@@ -86,6 +89,7 @@ pub(crate) fn add(start: usize, size: usize, site: usize) -> usize {
             start,
             size,
             made,
+            made_before,
             freed: None,
             is_gone: false,
             is_inside,

@@ -21,11 +21,14 @@ use crate::host::addresses::Table;
 use crate::host::mode;
 use crate::memory::blocks::{self, Bad};
 use crate::memory::{heap_range, objects, plain_choices, stacks};
+use crate::names::regions;
 
 /// The verb for atomic operations.
 pub(crate) const ATOMICALLY: &str = "atomically accesses";
 /// Begins the verb for calls on an object.
 const USES: &str = "uses ";
+/// The verb for allocations.
+const ALLOCATES: &str = "allocates";
 /// Size of the page at address 0, which is never mapped.
 const PAGE: usize = 4096;
 
@@ -250,13 +253,33 @@ pub(crate) fn unordered_on(stack: Range<usize>) -> Option<(ThreadId, usize)> {
     Some((one.thread, one.site))
 }
 
-/// In guest mode: the running thread frees the block at an address. Fails the thread if a use of the block by
-/// another thread is not ordered before that.
+/// In guest mode: the running thread frees the block at an address. Fails the thread if the allocation of the
+/// block, or a use of it by another thread, is not ordered before that.
 pub(crate) fn check_free(address: usize, site: usize) {
     let unordered = BLOCK_USES.get().0.unordered(address);
-    if let Some(one) = unordered {
+    if let Some(one) = unordered.or_else(|| unordered_allocation(address, site)) {
         mode::host(|| fail_free(address, one, site));
     }
+}
+
+/// Returns the allocation of the block at an address, if it is not ordered before what the running thread does
+/// now at a site. Rust's own reference counts are not always operations, so only other code is looked at.
+fn unordered_allocation(address: usize, site: usize) -> Option<LastUse> {
+    let (block, _) = blocks::find(address)?;
+    let (made, Some(thread)) = block.made else {
+        return None;
+    };
+    let is_of_rust = |code| regions::kind_in_rust(code).is_some();
+    if thread == running().thread() || is_of_rust(made) || is_of_rust(site) {
+        return None;
+    }
+    let allocation = LastUse {
+        thread,
+        index: block.made_before,
+        site: made,
+        what: ALLOCATES,
+    };
+    (!allocation.is_before()).then_some(allocation)
 }
 
 /// Returns the file and line of a site, after a preposition.
@@ -281,11 +304,15 @@ fn fail_free(address: usize, one: LastUse, site: usize) -> ! {
         Some(object) => format!("{USES}{object} in it"),
         None => format!("{} it", one.what),
     };
+    let help = match one.what {
+        ALLOCATES => "a pointer to new memory is published with release, and read with acquire",
+        _ => "memory may be freed only after its last use",
+    };
     let message = format!(
         "it frees {memory}\n\
          {user} {what}{place}, and nothing orders the two: no lock, join or release/acquire pair is \
          between them\n\
-         help: memory may be freed only after its last use"
+         help: {help}"
     );
     failure::fail_in(Manner::Memory, message, site)
 }

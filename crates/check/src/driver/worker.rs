@@ -196,44 +196,38 @@ impl<'a> Worker<'a, '_> {
                 return !gave_up
                     && matches!(end, None | Some(EndReason::Exhausted | EndReason::Failure));
             }
-            let mut finding = self
-                .context
-                .with_exploration(|exploration| exploration.finish());
-            let counts = self
-                .context
-                .with_exploration(|e| !e.retried() && !e.sampled() && !e.is_known());
+            let (mut finding, is_retried, is_sampled, is_known) =
+                (self.context).with_exploration(|exploration| {
+                    let finding = exploration.finish();
+                    let (is_retried, is_sampled) = (exploration.retried(), exploration.sampled());
+                    (finding, is_retried, is_sampled, exploration.is_known())
+                });
+            let context = &self.context;
+            let counts = || {
+                let is_whole = || context.with_exploration(|e| *e.ending() != Ending::Discarded);
+                !is_retried && !is_sampled && !is_known && is_whole()
+            };
             if let Some(observer) = self.observer
-                && counts
-                && (self.context).with_exploration(|e| *e.ending() != Ending::Discarded)
+                && counts()
             {
-                self.context
-                    .with_execution(|execution, _| observer(execution));
+                context.with_execution(|execution, _| observer(execution));
             }
             if let Some(coverage) = &mut self.coverage
-                && counts
-                && (self.context).with_exploration(|e| *e.ending() != Ending::Discarded)
+                && counts()
             {
-                self.context
-                    .with_execution(|execution, _| coverage.note(execution));
+                context.with_execution(|execution, _| coverage.note(execution));
             }
             if finding.is_none() {
                 finding = self.context.sweep().map(Finding::Panic);
             }
-            if self
-                .context
-                .with_exploration(|e| e.sampled() || e.is_known())
-            {
+            if is_sampled || is_known {
                 self.give_back();
             }
             let foreign_use = self.context.foreign_use();
             let is_foreign = foreign_use.is_some();
             // All else that is wrong with the execution may be a consequence.
             finding = foreign_use.map(Finding::ForeignThread).or(finding);
-            if !is_foreign
-                && self
-                    .context
-                    .with_exploration(|e| e.retried() || e.is_known())
-            {
+            if !is_foreign && (is_retried || is_known) {
                 self.context.clean_up();
                 continue;
             }

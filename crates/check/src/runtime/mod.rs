@@ -566,6 +566,10 @@ impl Names for Context {
         self.program.dialect() == Dialect::NativeC
     }
 
+    fn is_pointer(&self, value: u64) -> bool {
+        self.is_native() && self.program.memory(value as usize).is_some()
+    }
+
     fn chain(&self, site: SiteId) -> Option<String> {
         self.sites.borrow().places().chain(site)
     }

@@ -52,6 +52,10 @@ pub trait Names {
     fn is_c(&self) -> bool {
         false
     }
+    /// True when a value is known to be the address of a variable or a block of the program.
+    fn is_pointer(&self, _value: u64) -> bool {
+        false
+    }
     /// Returns a description of the calls that led to a site, if known.
     fn chain(&self, _site: SiteId) -> Option<String> {
         None

@@ -36,6 +36,7 @@ impl Things {
             values: Values::of(
                 execution,
                 locations.iter().map(|one| one.kind.clone()).collect(),
+                names,
             ),
             locations: locations.into_iter().map(|one| one.in_step).collect(),
             objects,

@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 
-use raddle_engine::{Execution, Operation, UpdateKind};
+use raddle_engine::{Execution, LocationId, Operation, UpdateKind};
+
+use crate::words::names::Names;
 
 /// Kinds of the locations of an execution, and numbers for its pointers.
 pub(crate) struct Values {
@@ -16,44 +18,45 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    pub(crate) fn of(execution: &Execution, kinds: Vec<String>) -> Self {
+    pub(crate) fn of(execution: &Execution, kinds: Vec<String>, names: &dyn Names) -> Self {
         let mut values = Values {
             kinds,
             pointers: HashMap::new(),
         };
+        let mut add = |location: LocationId, value| {
+            let is_pointer =
+                values.kind(location.index()) == "AtomicPtr" || names.is_pointer(value);
+            if is_pointer && value != 0 {
+                let next = values.pointers.len() + 1;
+                values.pointers.entry(value).or_insert(next);
+            }
+        };
         for event in &execution.events {
             match event.operation {
                 Operation::Load { location, .. } => {
-                    values.add(location.index(), event.reply.to_value());
+                    add(location, event.reply.to_value());
                 }
                 Operation::Store {
                     location,
                     value: Some(value),
                     ..
-                } => values.add(location.index(), value),
+                } => add(location, value),
                 Operation::Update {
                     location, update, ..
                 } => {
                     let read = event.reply.to_value();
-                    values.add(location.index(), read);
+                    add(location, read);
                     if let UpdateKind::CompareExchange { expected, .. } = update.kind {
-                        values.add(location.index(), expected);
+                        add(location, expected);
                     }
                     if let Some(new) = update.apply(read, event.fails_spuriously()) {
-                        values.add(location.index(), new);
+                        add(location, new);
                     }
                 }
                 _ => {}
             }
         }
         values
-    }
-
-    fn add(&mut self, location: usize, value: u64) {
-        if self.kinds[location] == "AtomicPtr" && value != 0 {
-            let next = self.pointers.len() + 1;
-            self.pointers.entry(value).or_insert(next);
-        }
     }
 
     /// Returns the kind of a location.
@@ -67,11 +70,11 @@ impl Values {
             ("AtomicBool", 0) => "false".to_owned(),
             ("AtomicBool", _) => "true".to_owned(),
             ("AtomicPtr", 0) => "null".to_owned(),
-            ("AtomicPtr", value) => {
-                let number = self.pointers.get(&value);
-                number.map_or("pointer".to_owned(), |number| format!("pointer#{number}"))
-            }
-            (_, value) => value.to_string(),
+            (kind, value) => match self.pointers.get(&value) {
+                Some(number) => format!("pointer#{number}"),
+                None if kind == "AtomicPtr" => "pointer".to_owned(),
+                None => value.to_string(),
+            },
         }
     }
 }

@@ -282,9 +282,10 @@ fn points_in_time_go_in_and_out() {
 
 /// Passes one message to a thread that waits for it: the sender's half, and the receiver's.
 type Message = (Box<dyn FnOnce() + Send>, Box<dyn FnOnce() -> bool>);
+type MakeMessage = fn() -> Message;
 
 /// The ways to order an event of one thread before one of another. The receiver says whether it was.
-fn messages() -> Vec<(&'static str, fn() -> Message)> {
+fn messages() -> Vec<(&'static str, MakeMessage)> {
     fn both<T: 'static>(
         shared: T,
         send: impl FnOnce(&T) + Send + 'static,

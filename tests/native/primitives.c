@@ -286,6 +286,36 @@ static void clocks(void)
     assert(after.tv_sec - before.tv_sec == 3601);
 }
 
+/* Time does not go back on the way from thread to thread. */
+static void *post_late(void *sent)
+{
+    sleep(3600);
+    clock_gettime(CLOCK_MONOTONIC, sent);
+    sem_post(&semaphore);
+    sleep(3600);
+    return NULL;
+}
+
+static void ordered_clocks(void)
+{
+    struct timespec before, sent, after;
+    pthread_t thread;
+    sem_init(&semaphore, 0, 0);
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    pthread_create(&thread, NULL, post_late, &sent);
+    sem_wait(&semaphore);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    assert(sent.tv_sec - before.tv_sec == 3600);
+    assert(after.tv_sec == sent.tv_sec);
+    sleep(1);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    assert(after.tv_sec - before.tv_sec == 3601);
+    pthread_join(thread, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    assert(after.tv_sec - before.tv_sec == 7200);
+    sem_destroy(&semaphore);
+}
+
 /* Memory is aligned, large enough and not shared. */
 static void *allocate(void *unused)
 {
@@ -317,6 +347,7 @@ static const struct {
     {"rwlocks", rwlocks},   {"timed_condvars", timed_condvars},
     {"spins", spins},       {"barriers", barriers},     {"onces", onces},
     {"keys", keys},         {"semaphores", semaphores}, {"clocks", clocks},
+    {"ordered_clocks", ordered_clocks},
     {"memory", memory},
 };
 

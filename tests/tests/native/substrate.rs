@@ -32,6 +32,7 @@ const PROGRAMS: [(&str, &[&str], &[&str]); 21] = [
             "keys",
             "semaphores",
             "clocks",
+            "ordered_clocks",
             "memory",
         ],
     ),

@@ -207,6 +207,7 @@ fn every_primitive_does_what_posix_says() {
         ("keys", 2),
         ("semaphores", 2),
         ("clocks", 1),
+        ("ordered_clocks", 1),
         ("memory", 1),
     ] {
         let finished = run(&program, &[name], &[EXHAUSTIVE]);

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex as StdMutex;
 
-use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use raddle::sync::{Arc, Condvar, Mutex};
+use raddle::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use raddle::sync::atomic::{AtomicBool, AtomicU32, fence};
+use raddle::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RwLock, mpsc};
 use raddle::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use raddle::{Checker, thread};
 use raddle_tests::classes;
@@ -279,26 +280,225 @@ fn points_in_time_go_in_and_out() {
     }
 }
 
+/// Passes one message to a thread that waits for it: the sender's half, and the receiver's.
+type Message = (Box<dyn FnOnce() + Send>, Box<dyn FnOnce() -> bool>);
+type MakeMessage = fn() -> Message;
+
+/// The ways to order an event of one thread before one of another. The receiver says whether it was.
+fn messages() -> Vec<(&'static str, MakeMessage)> {
+    fn both<T: 'static>(
+        shared: T,
+        send: impl FnOnce(&T) + Send + 'static,
+        receive: impl FnOnce(&T) -> bool + 'static,
+    ) -> Message
+    where
+        Arc<T>: Send,
+    {
+        let shared = Arc::new(shared);
+        let other = Arc::clone(&shared);
+        (
+            Box::new(move || send(&other)),
+            Box::new(move || receive(&shared)),
+        )
+    }
+    vec![
+        ("store and load", || {
+            both(
+                AtomicBool::new(false),
+                |flag| flag.store(true, Release),
+                |flag| flag.load(Acquire),
+            )
+        }),
+        ("fences", || {
+            both(
+                AtomicBool::new(false),
+                |flag| {
+                    fence(Release);
+                    flag.store(true, Relaxed);
+                },
+                |flag| {
+                    let is_set = flag.load(Relaxed);
+                    fence(Acquire);
+                    is_set
+                },
+            )
+        }),
+        ("update", || {
+            both(
+                AtomicU32::new(0),
+                |count| {
+                    count.fetch_add(1, AcqRel);
+                },
+                |count| count.fetch_add(1, AcqRel) == 1,
+            )
+        }),
+        ("mutex", || {
+            both(
+                Mutex::new(false),
+                |flag| *flag.lock().unwrap() = true,
+                |flag| *flag.lock().unwrap(),
+            )
+        }),
+        ("rwlock", || {
+            both(
+                RwLock::new(false),
+                |flag| *flag.write().unwrap() = true,
+                |flag| *flag.read().unwrap(),
+            )
+        }),
+        ("condvar", || {
+            both(
+                (Mutex::new(false), Condvar::new()),
+                |(flag, changed)| {
+                    *flag.lock().unwrap() = true;
+                    changed.notify_one();
+                },
+                |(flag, changed)| {
+                    let flag = flag.lock().unwrap();
+                    *changed.wait_while(flag, |flag| !*flag).unwrap()
+                },
+            )
+        }),
+        ("barrier", || {
+            both(
+                Barrier::new(2),
+                |barrier| {
+                    barrier.wait();
+                },
+                |barrier| {
+                    barrier.wait();
+                    true
+                },
+            )
+        }),
+        ("once", || {
+            both(
+                OnceLock::new(),
+                |once| once.set(1).unwrap(),
+                |once| once.get() == Some(&1),
+            )
+        }),
+        ("channel", || {
+            let (sender, receiver) = mpsc::channel();
+            (
+                Box::new(move || sender.send(()).unwrap()),
+                Box::new(move || receiver.recv().is_ok()),
+            )
+        }),
+        ("rendezvous", || {
+            let (sender, receiver) = mpsc::sync_channel(0);
+            (
+                Box::new(move || sender.send(()).unwrap()),
+                Box::new(move || receiver.recv().is_ok()),
+            )
+        }),
+        ("park", || {
+            let receiver = thread::current();
+            (
+                Box::new(move || receiver.unpark()),
+                Box::new(|| {
+                    thread::park();
+                    true
+                }),
+            )
+        }),
+    ]
+}
+
+/// The ways of a thread to let a second pass.
+fn waits() -> Vec<(&'static str, fn())> {
+    vec![
+        ("sleep", || thread::sleep(SECOND)),
+        ("park_timeout", || thread::park_timeout(SECOND)),
+        ("recv_timeout", || {
+            let (_sender, receiver) = mpsc::channel::<()>();
+            assert!(receiver.recv_timeout(SECOND).is_err());
+        }),
+        ("wait_timeout", || {
+            let (lock, changed) = (Mutex::new(()), Condvar::new());
+            drop(changed.wait_timeout(lock.lock().unwrap(), SECOND));
+        }),
+        ("looks", || {
+            let end = Instant::now() + SECOND;
+            while Instant::now() < end {}
+        }),
+    ]
+}
+
+/// Time does not go back along happens-before, by whatever two threads are ordered and time passes.
 #[test]
-fn the_time_of_another_thread_may_be_later_than_ones_own() {
+fn a_message_does_not_arrive_before_it_was_sent() {
+    for (message, make) in messages() {
+        for (wait, pass) in waits() {
+            let seen = behaviour(&undisturbed(), move || {
+                let (send, receive) = make();
+                let start = Instant::now();
+                let sent = Arc::new(StdMutex::new(None));
+                let teller = Arc::clone(&sent);
+                let thread = thread::spawn(move || {
+                    pass();
+                    *teller.lock().unwrap() = Some(Instant::now());
+                    send();
+                    thread::sleep(YEAR);
+                });
+                let received = receive().then(|| {
+                    let now = Instant::now();
+                    let sent = sent.lock().unwrap().unwrap();
+                    assert!(now >= sent, "{:?} early", sent - now);
+                    // Later advances of the sender are in no order with this.
+                    assert!(now - start < 2 * SECOND);
+                    thread::sleep(SECOND);
+                    assert!(sent.elapsed() > SECOND);
+                    (now - start).as_secs()
+                });
+                thread.join().unwrap();
+                received
+            });
+            let mut outcomes = seen.outcomes.into_iter().flatten();
+            assert_eq!(outcomes.next(), Some(1), "{wait} and {message}");
+            assert_eq!(outcomes.next(), None, "{wait} and {message}");
+        }
+    }
+}
+
+/// A third thread passes the message on, whose own clock never advances.
+#[test]
+fn time_goes_from_thread_to_thread() {
+    let report = undisturbed().run(|| {
+        let (first, middle) = mpsc::channel();
+        let (last, end) = mpsc::channel();
+        let start = Instant::now();
+        thread::spawn(move || {
+            thread::sleep(SECOND);
+            first.send(Instant::now()).unwrap();
+        });
+        thread::spawn(move || last.send(middle.recv().unwrap()).unwrap());
+        let sent = end.recv().unwrap();
+        assert_eq!(start.elapsed(), SECOND + NANOSECOND);
+        assert_eq!(sent.elapsed(), Duration::ZERO);
+    });
+    report.assert_ok();
+    assert!(report.exhausted);
+}
+
+/// Threads that nothing orders have unrelated clocks.
+#[test]
+fn time_that_happens_before_nothing_is_not_seen() {
     let seen = behaviour(&Checker::new(), || {
-        let told = Arc::new(StdMutex::new(None));
-        let (teller, shared) = (Arc::clone(&told), Arc::new(AtomicBool::new(false)));
-        let done = Arc::clone(&shared);
+        let start = Instant::now();
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
         let thread = thread::spawn(move || {
             thread::sleep(SECOND);
-            *teller.lock().unwrap() = Some(Instant::now());
-            done.store(true, SeqCst);
+            other.store(true, Relaxed);
         });
-        let elapsed = (shared.load(SeqCst)).then(|| {
-            let then = told.lock().unwrap().unwrap();
-            (then.elapsed(), then.checked_duration_since(Instant::now()))
-        });
+        let seen = flag.load(Relaxed).then(|| start.elapsed());
         thread.join().unwrap();
-        elapsed
+        (seen, start.elapsed())
     });
-    let later = Some((Duration::ZERO, Some(SECOND + NANOSECOND)));
-    assert_eq!(seen.outcomes, BTreeSet::from([None, later]));
+    let joined = SECOND + NANOSECOND;
+    let expected = [(None, joined), (Some(Duration::ZERO), joined)];
+    assert_eq!(seen.outcomes, BTreeSet::from(expected));
 }
 
 #[test]

@@ -1,15 +1,16 @@
-//! Virtual time: every thread has a clock of its own, which only the thread's own events advance.
+//! Virtual time: every thread has a clock of its own, which advances along happens-before.
 //!
-//! A clock advances when its thread sleeps or a wait of its thread times out. A new thread starts
-//! with its creator's clock, and a join waits at least as long as the joined thread took. So a
-//! clock depends only on events that happen before the reading, in every execution of the same
-//! class, and a replay reads the same time. The clocks of two threads do not order their events.
+//! A clock advances when its thread sleeps or a wait of its thread times out. It is never earlier
+//! than a clock was at an event that happens before the reading: time does not go back from a
+//! message to its receiver. So a clock depends only on events that happen before the reading, in
+//! every execution of the same class, and a replay reads the same time. Clocks of events that
+//! nothing orders are unrelated.
 
 use std::time::{Duration, Instant};
 
 use raddle_engine::ThreadId;
 
-use super::Context;
+use super::{Context, World, alloc};
 
 /// Number of readings without other progress before time passes by itself.
 const PATIENCE: u32 = 100;
@@ -21,9 +22,11 @@ const WORKING: Duration = Duration::from_micros(100);
 const END_OF_TIME: Duration = Duration::from_secs(1 << 62);
 
 /// The clock of one thread: the time since the execution began.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 pub(super) struct Clock {
     passed: Duration,
+    /// The time after each advance, with the number of events that the thread had then.
+    advances: Vec<(u32, Duration)>,
     /// Number of readings since the clock last advanced.
     looks: u32,
     /// The event of the thread from which on it had done nothing but look, at the last reading.
@@ -40,6 +43,27 @@ impl Clock {
     fn set(&mut self, further: Duration) {
         self.passed = self.passed.saturating_add(further).min(END_OF_TIME);
         self.looks = 0;
+    }
+
+    /// Advances the clock to a time of another thread, unless it is later already.
+    fn catch_up(&mut self, other: Duration) {
+        if self.passed < other {
+            (self.passed, self.looks) = (other, 0);
+        }
+    }
+
+    /// Notes the time for threads that are ordered after the event with this index.
+    fn note(&mut self, events: u32) {
+        match self.advances.last_mut() {
+            Some((last, passed)) if *last == events => *passed = self.passed,
+            _ => self.advances.push((events, self.passed)),
+        }
+    }
+
+    /// The time after the last advance within the first `events` events.
+    fn within(&self, events: u32) -> Option<Duration> {
+        let count = self.advances.partition_point(|&(index, _)| index < events);
+        Some(self.advances[count.checked_sub(1)?].1)
     }
 
     /// Reads the clock. After many readings in a row it advances by growing amounts, so that a loop
@@ -61,16 +85,27 @@ impl Clock {
 impl Context {
     /// Returns the time of the calling thread's clock.
     pub fn now(&self) -> Instant {
+        let _aside = alloc::aside();
         // A clock that is read often enough advances.
         self.forget_looks();
         let thread = self.thread.get();
-        let quiet_since = self.exploration.try_borrow_mut().map(|mut exploration| {
+        let order = self.exploration.try_borrow_mut().map(|mut exploration| {
             let world = exploration.world();
             world.watch();
-            world.quiet(thread).1
+            self.catch_up(world);
+            (world.quiet(thread).1, world.events_of(thread))
         });
         let clock = &mut self.slots.borrow_mut()[thread.index()].clock;
-        let passed = clock.look(quiet_since.unwrap_or(clock.quiet_since));
+        let before = clock.passed;
+        let passed = match order {
+            Ok((quiet_since, _)) => clock.look(quiet_since),
+            Err(_) => clock.look(clock.quiet_since),
+        };
+        if let Ok((_, events)) = order
+            && passed != before
+        {
+            clock.note(events);
+        }
         (self.epoch.checked_add(passed)).expect("std's clocks go further than ours")
     }
 
@@ -79,23 +114,51 @@ impl Context {
         let slots = self.slots.borrow();
         // The first thread of an execution has no creator.
         let creator = slots.get(self.thread.get().index());
-        creator.map_or_else(Clock::default, |creator| creator.clock)
+        creator.map_or_else(Clock::default, |creator| Clock {
+            passed: creator.clock.passed,
+            looks: creator.clock.looks,
+            quiet_since: creator.clock.quiet_since,
+            advances: Vec::new(),
+        })
     }
 
     /// Advances the calling thread's clock by a wait of this duration.
     pub fn pass_time(&self, time: Duration) {
-        self.slots.borrow_mut()[self.thread.get().index()]
-            .clock
-            .pass(time);
+        let _aside = alloc::aside();
+        let thread = self.thread.get();
+        let events = self.exploration.try_borrow_mut().map(|mut exploration| {
+            let world = exploration.world();
+            self.catch_up(world);
+            world.events_of(thread)
+        });
+        let clock = &mut self.slots.borrow_mut()[thread.index()].clock;
+        clock.pass(time);
+        if let Ok(events) = events {
+            clock.note(events);
+        }
     }
 
     /// Advances the calling thread's clock to the end of `other`, which it has joined.
     pub fn wait_as_long_as(&self, other: ThreadId) {
         let mut slots = self.slots.borrow_mut();
         let passed = slots[other.index()].clock.passed;
-        let clock = &mut slots[self.thread.get().index()].clock;
-        if clock.passed < passed {
-            (clock.passed, clock.looks) = (passed, 0);
+        slots[self.thread.get().index()].clock.catch_up(passed);
+    }
+
+    /// Advances the calling thread's clock to the latest time that happens before. The order of events
+    /// is asked for only if another clock is later.
+    fn catch_up(&self, world: &mut World) {
+        let thread = self.thread.get();
+        let mut slots = self.slots.borrow_mut();
+        let own = slots[thread.index()].clock.passed;
+        if slots.iter().all(|slot| slot.clock.passed <= own) {
+            return;
         }
+        let mut hb = Vec::new();
+        world.hb(thread, &mut hb);
+        let times = slots.iter().zip(&hb);
+        let latest = times.filter_map(|(slot, &events)| slot.clock.within(events));
+        let latest = latest.max().unwrap_or_default();
+        slots[thread.index()].clock.catch_up(latest);
     }
 }

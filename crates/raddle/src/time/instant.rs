@@ -9,9 +9,10 @@ use raddle_check::runtime::current;
 /// A point in time, as [`std::time::Instant`].
 ///
 /// Inside a check, time is virtual and every thread has its own. It passes when the thread
-/// [sleeps](crate::thread::sleep), when one of its waits times out, and when it joins a thread whose
-/// time is later; a new thread starts with its creator's. It does not pass by itself, except for a
-/// thread that looks again and again and does nothing else: after a hundred times it sees some.
+/// [sleeps](crate::thread::sleep) and when one of its waits times out, and it is never before the
+/// time of an event that happens before; a new thread starts with its creator's. It does not pass by
+/// itself, except for a thread that looks again and again and does nothing else: after a hundred
+/// times it sees some.
 ///
 /// The time of another thread says nothing about its progress: a thread that sleeps longer may
 /// still be first. Points in time may be passed between threads and in and out of a check, and be

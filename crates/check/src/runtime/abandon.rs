@@ -195,6 +195,7 @@ impl Context {
         self.unwind_threads();
         self.sweep();
         self.forget_locals();
+        self.advances.borrow_mut().clear();
         self.give_back_homes();
         alloc::release();
     }

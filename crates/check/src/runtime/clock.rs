@@ -22,11 +22,9 @@ const WORKING: Duration = Duration::from_micros(100);
 const END_OF_TIME: Duration = Duration::from_secs(1 << 62);
 
 /// The clock of one thread: the time since the execution began.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Clock {
     passed: Duration,
-    /// The time after each advance, with the number of events that the thread had then.
-    advances: Vec<(u32, Duration)>,
     /// Number of readings since the clock last advanced.
     looks: u32,
     /// The event of the thread from which on it had done nothing but look, at the last reading.
@@ -52,20 +50,6 @@ impl Clock {
         }
     }
 
-    /// Notes the time for threads that are ordered after the event with this index.
-    fn note(&mut self, events: u32) {
-        match self.advances.last_mut() {
-            Some((last, passed)) if *last == events => *passed = self.passed,
-            _ => self.advances.push((events, self.passed)),
-        }
-    }
-
-    /// The time after the last advance within the first `events` events.
-    fn within(&self, events: u32) -> Option<Duration> {
-        let count = self.advances.partition_point(|&(index, _)| index < events);
-        Some(self.advances[count.checked_sub(1)?].1)
-    }
-
     /// Reads the clock. After many readings in a row it advances by growing amounts, so that a loop
     /// that waits for a time without sleeping ends. The amounts are bounded, so that a program that
     /// measures its time often does not see years pass.
@@ -79,6 +63,42 @@ impl Clock {
             self.looks = looks;
         }
         self.passed
+    }
+}
+
+/// By thread, the time after each advance of its clock, with the number of events that it had then. Empty in
+/// executions without time.
+#[derive(Default)]
+pub(super) struct Advances(Vec<Vec<(u32, Duration)>>);
+
+impl Advances {
+    /// Notes the time for threads that are ordered after the event with this index.
+    fn note(&mut self, thread: ThreadId, events: u32, passed: Duration) {
+        let Advances(all) = self;
+        if all.len() <= thread.index() {
+            all.resize_with(thread.index() + 1, Vec::new);
+        }
+        match all[thread.index()].last_mut() {
+            Some((last, time)) if *last == events => *time = passed,
+            _ => all[thread.index()].push((events, passed)),
+        }
+    }
+
+    /// The latest time within the first events of each thread, as many as `hb` has of it.
+    fn latest(&self, hb: &[u32]) -> Duration {
+        let times = self.0.iter().zip(hb).filter_map(|(advances, &events)| {
+            let count = advances.partition_point(|&(index, _)| index < events);
+            Some(advances[count.checked_sub(1)?].1)
+        });
+        times.max().unwrap_or_default()
+    }
+
+    /// Begins another execution.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        if !self.0.is_empty() {
+            self.0.clear();
+        }
     }
 }
 
@@ -104,7 +124,7 @@ impl Context {
         if let Ok((_, events)) = order
             && passed != before
         {
-            clock.note(events);
+            self.advances.borrow_mut().note(thread, events, passed);
         }
         (self.epoch.checked_add(passed)).expect("std's clocks go further than ours")
     }
@@ -114,12 +134,7 @@ impl Context {
         let slots = self.slots.borrow();
         // The first thread of an execution has no creator.
         let creator = slots.get(self.thread.get().index());
-        creator.map_or_else(Clock::default, |creator| Clock {
-            passed: creator.clock.passed,
-            looks: creator.clock.looks,
-            quiet_since: creator.clock.quiet_since,
-            advances: Vec::new(),
-        })
+        creator.map_or_else(Clock::default, |creator| creator.clock)
     }
 
     /// Advances the calling thread's clock by a wait of this duration.
@@ -134,7 +149,8 @@ impl Context {
         let clock = &mut self.slots.borrow_mut()[thread.index()].clock;
         clock.pass(time);
         if let Ok(events) = events {
-            clock.note(events);
+            let mut advances = self.advances.borrow_mut();
+            advances.note(thread, events, clock.passed);
         }
     }
 
@@ -156,9 +172,7 @@ impl Context {
         }
         let mut hb = Vec::new();
         world.hb(thread, &mut hb);
-        let times = slots.iter().zip(&hb);
-        let latest = times.filter_map(|(slot, &events)| slot.clock.within(events));
-        let latest = latest.max().unwrap_or_default();
+        let latest = self.advances.borrow().latest(&hb);
         slots[thread.index()].clock.catch_up(latest);
     }
 }

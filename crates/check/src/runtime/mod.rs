@@ -132,6 +132,8 @@ pub struct Context {
     cells: RefCell<Things>,
     /// Cells that were dropped, by address.
     dropped: RefCell<Vec<(usize, Moment)>>,
+    /// The times that other threads may take over.
+    advances: RefCell<clock::Advances>,
     /// True when the next operation cannot happen, and the reason.
     is_faulty: Cell<bool>,
     fault: Cell<Option<cells::Fault>>,
@@ -182,6 +184,7 @@ impl Context {
             objects: RefCell::default(),
             cells: RefCell::default(),
             dropped: RefCell::default(),
+            advances: RefCell::default(),
             is_faulty: Cell::new(false),
             fault: Cell::new(None),
             statics: RefCell::default(),

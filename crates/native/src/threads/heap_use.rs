@@ -257,20 +257,22 @@ pub(crate) fn unordered_on(stack: Range<usize>) -> Option<(ThreadId, usize)> {
 /// block, or a use of it by another thread, is not ordered before that.
 pub(crate) fn check_free(address: usize, site: usize) {
     let unordered = BLOCK_USES.get().0.unordered(address);
-    if let Some(one) = unordered.or_else(|| unordered_allocation(address, site)) {
+    if let Some(one) = unordered.or_else(|| unordered_allocation(address)) {
         mode::host(|| fail_free(address, one, site));
     }
 }
 
 /// Returns the allocation of the block at an address, if it is not ordered before what the running thread does
-/// now at a site. Rust's own reference counts are not always operations, so only other code is looked at.
-fn unordered_allocation(address: usize, site: usize) -> Option<LastUse> {
+/// now. Rust's own reference counts are not always operations, so programs in Rust are left out.
+fn unordered_allocation(address: usize) -> Option<LastUse> {
+    if regions::is_rust() {
+        return None;
+    }
     let (block, _) = blocks::find(address)?;
     let (made, Some(thread)) = block.made else {
         return None;
     };
-    let is_of_rust = |code| regions::kind_in_rust(code).is_some();
-    if thread == running().thread() || is_of_rust(made) || is_of_rust(site) {
+    if thread == running().thread() {
         return None;
     }
     let allocation = LastUse {

@@ -179,9 +179,10 @@ fn help(
     let warnings = warnings.map(|it| format!("{WARNING} {}\n", it.schedule.to_token()));
     let whys = report.failures.iter().map(|failure| {
         let pair = failure.critical.as_ref();
-        let pair = pair.map(|pair| (pair.first, pair.second.unwrap_or(usize::MAX), &pair.why));
-        pair.map_or(format!("{WHY}\n"), |(first, second, why)| {
-            format!("{WHY} {first} {second} {why}\n")
+        pair.map_or(format!("{WHY}\n"), |pair| {
+            let second = pair.second.unwrap_or(usize::MAX);
+            let is_about = usize::from(pair.is_about);
+            format!("{WHY} {} {second} {is_about} {}\n", pair.first, pair.why)
         })
     });
     warnings.chain(whys).collect::<String>() + &saved.to_string()
@@ -207,20 +208,7 @@ impl FromStr for ChildResults {
             if let Some(token) = line.strip_prefix(WARNING) {
                 warnings.push(token.trim().to_owned());
             } else if let Some(pair) = line.strip_prefix(WHY) {
-                let mut words = pair.trim().splitn(3, ' ');
-                let mut number = || words.next()?.parse::<usize>().ok();
-                let (first, second) = (number(), number());
-                let why = words.next();
-                pairs.push(
-                    first
-                        .zip(second)
-                        .zip(why)
-                        .map(|((first, second), why)| CriticalPair {
-                            first,
-                            second: (second < usize::MAX).then_some(second),
-                            why: why.to_owned(),
-                        }),
-                );
+                pairs.push(read_pair(pair.trim()));
             } else {
                 break;
             }
@@ -232,6 +220,19 @@ impl FromStr for ChildResults {
             pairs,
         })
     }
+}
+
+/// Parses a critical pair; `None` if there is none.
+fn read_pair(text: &str) -> Option<CriticalPair> {
+    let mut words = text.splitn(4, ' ');
+    let mut number = || words.next()?.parse::<usize>().ok();
+    let (first, second, is_about) = (number()?, number()?, number()?);
+    Some(CriticalPair {
+        first,
+        second: (second < usize::MAX).then_some(second),
+        why: words.next()?.to_owned(),
+        is_about: is_about != 0,
+    })
 }
 
 /// Parses the results of a child and returns the number of remaining search items.

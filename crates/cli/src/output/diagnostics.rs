@@ -121,20 +121,15 @@ fn critical(failure: &Value) -> Vec<Value> {
         let index = usize::try_from(pair[name].as_u64()?).ok()?;
         failure["trace"]["steps"].get(index)
     };
-    let mark = |(name, what): (&str, &str)| {
+    let mark = |(name, what): (&str, String)| {
         let step = step(name).filter(|step| step["place"].is_object())?;
         Some(json!({ "place": step["place"], "what": what, "is_primary": false }))
     };
-    let pairs = [
-        (
-            "first",
-            "the failure depends on the order of two steps: this is the first",
-        ),
-        (
-            "second",
-            "the failure depends on the order of two steps: this is the second",
-        ),
-    ];
+    let what = match pair["is_about"].as_bool() {
+        Some(false) => "passes with two steps in the other order",
+        _ => "the failure depends on the order of two steps",
+    };
+    let pairs = ["first", "second"].map(|name| (name, format!("{what}: this is the {name}")));
     pairs.into_iter().filter_map(mark).collect()
 }
 

@@ -588,6 +588,11 @@ fn a_reason_is_about_the_failure() {
         let story = report.failures[0].to_string();
         let line = |start: &str| story.lines().find(|line| line.starts_with(start));
         let (why, also) = (line("  why:    fails when "), line("  also passes when "));
+        let is_about = report.failures[0]
+            .critical
+            .as_ref()
+            .map(|pair| pair.is_about);
+        assert_eq!(is_about.unwrap_or(true), also.is_none(), "{name}:\n{story}");
         let is_right = match told {
             Why(part) => also.is_none() && why.is_some_and(|line| line.contains(part)),
             Also(part) => why.is_none() && also.is_some_and(|line| line.contains(part)),

@@ -179,11 +179,7 @@ fn help(
     let warnings = warnings.map(|it| format!("{WARNING} {}\n", it.schedule.to_token()));
     let whys = report.failures.iter().map(|failure| {
         let pair = failure.critical.as_ref();
-        pair.map_or(format!("{WHY}\n"), |pair| {
-            let second = pair.second.unwrap_or(usize::MAX);
-            let is_about = usize::from(pair.is_about);
-            format!("{WHY} {} {second} {is_about} {}\n", pair.first, pair.why)
-        })
+        format!("{WHY} {}\n", pair.map(write_pair).unwrap_or_default())
     });
     warnings.chain(whys).collect::<String>() + &saved.to_string()
 }
@@ -220,6 +216,18 @@ impl FromStr for ChildResults {
             pairs,
         })
     }
+}
+
+/// Returns a critical pair in one line.
+fn write_pair(pair: &CriticalPair) -> String {
+    let CriticalPair {
+        first,
+        second,
+        why,
+        is_about,
+    } = pair;
+    let second = second.unwrap_or(usize::MAX);
+    format!("{first} {second} {} {why}", usize::from(*is_about))
 }
 
 /// Parses a critical pair; `None` if there is none.
@@ -380,4 +388,25 @@ fn replay(job: Job<'_>, token: &str) -> Option<(Vec<Failure>, Vec<Failure>)> {
         failure.search = job.fatal.search.clone();
     }
     Some((failures, report.warnings))
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_report::CriticalPair;
+
+    use super::{read_pair, write_pair};
+
+    #[test]
+    fn a_critical_pair_is_read_as_it_was_written() {
+        for (second, is_about) in [(None, true), (Some(7), false), (Some(0), true)] {
+            let pair = CriticalPair {
+                first: 3,
+                second,
+                why: "also passes when one locks log before other does".to_owned(),
+                is_about,
+            };
+            assert_eq!(read_pair(&write_pair(&pair)), Some(pair));
+        }
+        assert_eq!(read_pair(""), None);
+    }
 }

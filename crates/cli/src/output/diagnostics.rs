@@ -211,6 +211,30 @@ mod tests {
     }
 
     #[test]
+    fn a_pair_that_is_not_about_the_failure_is_not_marked_as_its_reason() {
+        let place = json!({ "file": "a.rs", "line": 2, "column": 7 });
+        let step = json!({ "place": place });
+        for (is_about, mark) in [
+            (
+                true,
+                "the failure depends on the order of two steps: this is the",
+            ),
+            (
+                false,
+                "passes with two steps in the other order: this is the",
+            ),
+        ] {
+            let failure = json!({
+                "trace": { "steps": [step, step] },
+                "critical": { "first": 0, "second": 1, "why": "", "is_about": is_about },
+            });
+            let marks = critical(&failure);
+            let said: Vec<_> = marks.iter().map(|mark| mark["what"].clone()).collect();
+            assert_eq!(said, ["first", "second"].map(|it| format!("{mark} {it}")));
+        }
+    }
+
+    #[test]
     fn marks_are_spans_of_the_source() {
         let directory = std::env::temp_dir().join(format!("raddle-spans-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();

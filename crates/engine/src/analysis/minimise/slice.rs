@@ -25,21 +25,17 @@ pub enum Target {
 
 impl Target {
     /// Returns the targets of an operation.
-    pub fn of(execution: &Execution, operation: &Operation) -> Vec<Target> {
-        let location = operation.location().map(Target::Location);
-        let objects = match operation {
-            Operation::Receive { ports, .. } => execution.port_list(ports),
-            _ => &[],
+    pub fn of<'a>(
+        execution: &'a Execution,
+        operation: &'a Operation,
+    ) -> impl Iterator<Item = Target> + use<'a> {
+        let (ports, object) = match operation {
+            Operation::Receive { ports, .. } => (execution.port_list(ports), None),
+            _ => (Default::default(), operation.object()),
         };
-        let objects = objects.iter().copied().chain(
-            operation
-                .object()
-                .filter(|_| !matches!(operation, Operation::Receive { .. })),
-        );
-        location
-            .into_iter()
-            .chain(objects.map(Target::Object))
-            .collect()
+        let objects = ports.iter().copied().chain(object);
+        let location = operation.location().map(Target::Location);
+        location.into_iter().chain(objects.map(Target::Object))
     }
 }
 

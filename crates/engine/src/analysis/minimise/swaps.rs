@@ -97,9 +97,9 @@ impl Name {
 impl Swap {
     /// Returns the locations and objects that both events use.
     pub fn targets(&self, execution: &Execution) -> Vec<Target> {
+        let second = self.second.operation(execution);
         let first = Target::of(execution, &execution.events[self.first].operation);
-        let second = Target::of(execution, &self.second.operation(execution));
-        let both = first.into_iter().filter(|it| second.contains(it));
+        let both = first.filter(|one| Target::of(execution, &second).any(|other| *one == other));
         both.collect()
     }
 
@@ -271,8 +271,9 @@ fn carried(execution: &Execution, first: usize, second: Moment, order: &[usize])
             execution.events[at].id.thread == *thread && section.contains(&at)
         })
     };
-    let mut own = Target::of(execution, &execution.events[first].operation);
-    own.extend(Target::of(execution, &second.operation(execution)));
+    let second = second.operation(execution);
+    let own = Target::of(execution, &execution.events[first].operation);
+    let own: Vec<Target> = own.chain(Target::of(execution, &second)).collect();
     // Of all events so far, and of those outside of the critical sections.
     let mut last: HashMap<Target, [Last; 2]> = HashMap::new();
     let mut exchanged = HashSet::new();
@@ -318,9 +319,8 @@ fn touch_the_same(execution: &Execution, first: usize, second: usize) -> bool {
 }
 
 fn meet(execution: &Execution, one: &Operation, other: &Operation) -> bool {
-    let others = Target::of(execution, other);
-    let mut own = Target::of(execution, one).into_iter();
-    own.any(|target| others.contains(&target))
+    let mut own = Target::of(execution, one);
+    own.any(|target| Target::of(execution, other).any(|it| it == target))
 }
 
 /// An order of the events, its plan, and the number of steps until the exchange is done.

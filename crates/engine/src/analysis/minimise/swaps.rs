@@ -147,7 +147,9 @@ fn swaps_of(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<Sw
         });
     };
     let all = first + 1..execution.events.len();
-    let later = all.filter(|&second| touch_the_same(execution, first, second));
+    let later = all.filter(|&second| {
+        touch_the_same(execution, first, second) && !ends_section(execution, first, second)
+    });
     for second in later {
         let thread = execution.events[second].id.thread;
         let given_back = given_back(execution, second);
@@ -202,6 +204,18 @@ fn given_back(execution: &Execution, taken: usize) -> Option<usize> {
         other.id.thread == event.id.thread && other.lock_effect() == Some((lock, Effect::Release))
     });
     later.next()
+}
+
+/// True when the second event releases a lock that its thread took after the first event: exchanging
+/// the first with that event says the same.
+fn ends_section(execution: &Execution, first: usize, second: usize) -> bool {
+    let event = &execution.events[second];
+    let Some((lock, Effect::Release)) = event.lock_effect() else {
+        return false;
+    };
+    let between = execution.events[first + 1..second].iter();
+    let mut own = between.filter(|other| other.id.thread == event.id.thread);
+    own.any(|other| matches!(other.lock_effect(), Some((it, Effect::Take { .. })) if it == lock))
 }
 
 /// If the access is stale: returns the exchange in which it takes the latest write.

@@ -95,12 +95,10 @@ impl Name {
 }
 
 impl Swap {
-    /// Returns the locations and objects that both events use.
+    /// Returns the locations and objects that the two events use. A hang-up is an event of a port and of
+    /// a location, and may conflict on one where the failure depends on the other.
     pub fn targets(&self, execution: &Execution) -> Vec<Target> {
-        let second = self.second.operation(execution);
-        let first = Target::of(execution, &execution.events[self.first].operation);
-        let both = first.filter(|one| Target::of(execution, &second).any(|other| *one == other));
-        both.collect()
+        targets(execution, self.first, self.second)
     }
 
     /// True when the execution follows the plan up to the exchanged events and contains both.
@@ -253,6 +251,12 @@ fn follows(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<boo
     held
 }
 
+fn targets(execution: &Execution, first: usize, second: Moment) -> Vec<Target> {
+    let second = second.operation(execution);
+    let first = Target::of(execution, &execution.events[first].operation);
+    first.chain(Target::of(execution, &second)).collect()
+}
+
 /// True when both events take a lock, waiting for it, or release it.
 fn is_lock_order(execution: &Execution, first: usize, second: Moment) -> bool {
     let operations = [Moment::At(first), second].map(|it| it.operation(execution));
@@ -285,9 +289,7 @@ fn carried(execution: &Execution, first: usize, second: Moment, order: &[usize])
             execution.events[at].id.thread == *thread && section.contains(&at)
         })
     };
-    let second = second.operation(execution);
-    let own = Target::of(execution, &execution.events[first].operation);
-    let own: Vec<Target> = own.chain(Target::of(execution, &second)).collect();
+    let own = targets(execution, first, second);
     // Of all events so far, and of those outside of the critical sections.
     let mut last: HashMap<Target, [Last; 2]> = HashMap::new();
     let mut exchanged = HashSet::new();

@@ -132,6 +132,7 @@ fn with_insight(data: &mut Value) {
     failure["critical"] = json!({
         "first": loads[1], "second": stores[0],
         "why": "fails whenever one thread loads before the other has stored",
+        "is_about": true,
     });
     failure["minimised"] = json!({
         "preemptions_before": 3, "preemptions_after": 1, "events_before": last + 4,

@@ -2,6 +2,7 @@
 //!
 //! One program for all of them: to build one for each would take longer than to run them.
 
+mod about;
 mod alternatives;
 mod hints;
 mod label;

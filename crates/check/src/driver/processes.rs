@@ -179,10 +179,7 @@ fn help(
     let warnings = warnings.map(|it| format!("{WARNING} {}\n", it.schedule.to_token()));
     let whys = report.failures.iter().map(|failure| {
         let pair = failure.critical.as_ref();
-        let pair = pair.map(|pair| (pair.first, pair.second.unwrap_or(usize::MAX), &pair.why));
-        pair.map_or(format!("{WHY}\n"), |(first, second, why)| {
-            format!("{WHY} {first} {second} {why}\n")
-        })
+        format!("{WHY} {}\n", pair.map(write_pair).unwrap_or_default())
     });
     warnings.chain(whys).collect::<String>() + &saved.to_string()
 }
@@ -207,20 +204,7 @@ impl FromStr for ChildResults {
             if let Some(token) = line.strip_prefix(WARNING) {
                 warnings.push(token.trim().to_owned());
             } else if let Some(pair) = line.strip_prefix(WHY) {
-                let mut words = pair.trim().splitn(3, ' ');
-                let mut number = || words.next()?.parse::<usize>().ok();
-                let (first, second) = (number(), number());
-                let why = words.next();
-                pairs.push(
-                    first
-                        .zip(second)
-                        .zip(why)
-                        .map(|((first, second), why)| CriticalPair {
-                            first,
-                            second: (second < usize::MAX).then_some(second),
-                            why: why.to_owned(),
-                        }),
-                );
+                pairs.push(read_pair(pair.trim()));
             } else {
                 break;
             }
@@ -232,6 +216,31 @@ impl FromStr for ChildResults {
             pairs,
         })
     }
+}
+
+/// Returns a critical pair in one line.
+fn write_pair(pair: &CriticalPair) -> String {
+    let CriticalPair {
+        first,
+        second,
+        why,
+        is_about,
+    } = pair;
+    let second = second.unwrap_or(usize::MAX);
+    format!("{first} {second} {} {why}", usize::from(*is_about))
+}
+
+/// Parses a critical pair; `None` if there is none.
+fn read_pair(text: &str) -> Option<CriticalPair> {
+    let mut words = text.splitn(4, ' ');
+    let mut number = || words.next()?.parse::<usize>().ok();
+    let (first, second, is_about) = (number()?, number()?, number()?);
+    Some(CriticalPair {
+        first,
+        second: (second < usize::MAX).then_some(second),
+        why: words.next()?.to_owned(),
+        is_about: is_about != 0,
+    })
 }
 
 /// Parses the results of a child and returns the number of remaining search items.
@@ -379,4 +388,25 @@ fn replay(job: Job<'_>, token: &str) -> Option<(Vec<Failure>, Vec<Failure>)> {
         failure.search = job.fatal.search.clone();
     }
     Some((failures, report.warnings))
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_report::CriticalPair;
+
+    use super::{read_pair, write_pair};
+
+    #[test]
+    fn a_critical_pair_is_read_as_it_was_written() {
+        for (second, is_about) in [(None, true), (Some(7), false), (Some(0), true)] {
+            let pair = CriticalPair {
+                first: 3,
+                second,
+                why: "also passes when one locks log before other does".to_owned(),
+                is_about,
+            };
+            assert_eq!(read_pair(&write_pair(&pair)), Some(pair));
+        }
+        assert_eq!(read_pair(""), None);
+    }
 }

@@ -121,20 +121,15 @@ fn critical(failure: &Value) -> Vec<Value> {
         let index = usize::try_from(pair[name].as_u64()?).ok()?;
         failure["trace"]["steps"].get(index)
     };
-    let mark = |(name, what): (&str, &str)| {
+    let mark = |(name, what): (&str, String)| {
         let step = step(name).filter(|step| step["place"].is_object())?;
         Some(json!({ "place": step["place"], "what": what, "is_primary": false }))
     };
-    let pairs = [
-        (
-            "first",
-            "the failure depends on the order of two steps: this is the first",
-        ),
-        (
-            "second",
-            "the failure depends on the order of two steps: this is the second",
-        ),
-    ];
+    let what = match pair["is_about"].as_bool() {
+        Some(false) => "passes with two steps in the other order",
+        _ => "the failure depends on the order of two steps",
+    };
+    let pairs = ["first", "second"].map(|name| (name, format!("{what}: this is the {name}")));
     pairs.into_iter().filter_map(mark).collect()
 }
 
@@ -213,6 +208,30 @@ mod tests {
     fn names_of_kinds_are_split() {
         assert_eq!(words("DataRace"), "data race");
         assert_eq!(words("Panic"), "panic");
+    }
+
+    #[test]
+    fn a_pair_that_is_not_about_the_failure_is_not_marked_as_its_reason() {
+        let place = json!({ "file": "a.rs", "line": 2, "column": 7 });
+        let step = json!({ "place": place });
+        for (is_about, mark) in [
+            (
+                true,
+                "the failure depends on the order of two steps: this is the",
+            ),
+            (
+                false,
+                "passes with two steps in the other order: this is the",
+            ),
+        ] {
+            let failure = json!({
+                "trace": { "steps": [step, step] },
+                "critical": { "first": 0, "second": 1, "why": "", "is_about": is_about },
+            });
+            let marks = critical(&failure);
+            let said: Vec<_> = marks.iter().map(|mark| mark["what"].clone()).collect();
+            assert_eq!(said, ["first", "second"].map(|it| format!("{mark} {it}")));
+        }
     }
 
     #[test]

@@ -44,8 +44,13 @@ pub struct CriticalPair {
     /// The second step, which comes first in passing executions; `None` if the trace ends before
     /// it, for instance with a panic.
     pub second: Option<usize>,
-    /// Consequence of their order, in one sentence.
+    /// Consequence of their order, in one sentence. It begins with `fails when` if the pair is about the
+    /// failure, otherwise with `also passes when`.
     pub why: String,
+    /// True when the pair is about the failure: the failing events depend on the order of the two steps
+    /// (through program order and reads-from), and their order is not only a side effect of another.
+    /// False when exchanging the two makes the failure go away, but does not explain it.
+    pub is_about: bool,
 }
 
 /// A receive with more than one possible source.

@@ -11,7 +11,12 @@ use crate::words::things::{Things, title};
 
 impl CriticalPair {
     /// Builds the pair from a failing execution and the swap of two events that makes it pass.
-    pub fn of(swap: &Swap, finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
+    pub fn of(
+        (swap, is_about): (&Swap, bool),
+        finding: &Finding,
+        execution: &Execution,
+        names: &dyn Names,
+    ) -> Self {
         let things = Things::of(execution, names);
         let action = |thread: ThreadId, operation: &Operation, site: SiteId| Action {
             thread: title(execution, thread),
@@ -37,10 +42,13 @@ impl CriticalPair {
         CriticalPair {
             first: step_of_event(finding, swap.first),
             second: step,
-            why: match swap.is_stale {
-                true => unseen(&first, &second),
-                false => sentence(&first, &second),
+            why: match (is_about, swap.is_stale) {
+                (true, true) => unseen(&first, &second),
+                (true, false) => sentence(&first, &second),
+                (false, true) => seen(&first, &second),
+                (false, false) => otherwise(&first, &second),
             },
+            is_about,
         }
     }
 }
@@ -68,12 +76,24 @@ impl Action {
 }
 
 fn sentence(first: &Action, second: &Action) -> String {
+    format!(
+        "fails when {}, not the other way round",
+        in_order(first, second)
+    )
+}
+
+/// For a pair that is not about the failure: only what was seen to pass.
+fn otherwise(first: &Action, second: &Action) -> String {
+    format!("also passes when {}", in_order(second, first))
+}
+
+fn in_order(first: &Action, second: &Action) -> String {
     let does = match first.what == second.what {
         true => "does",
         false => &second.what,
     };
     format!(
-        "fails when {} {}{} before {} {does}{}, not the other way round",
+        "{} {}{} before {} {does}{}",
         first.thread,
         first.what,
         first.at(second),
@@ -85,6 +105,19 @@ fn sentence(first: &Action, second: &Action) -> String {
 fn unseen(first: &Action, second: &Action) -> String {
     format!(
         "fails when {} {}{} and misses that {} {}{}, not when it sees it",
+        second.thread,
+        second.what,
+        second.at(first),
+        first.thread,
+        first.what,
+        first.at(second),
+    )
+}
+
+/// For a stale read that is not about the failure.
+fn seen(first: &Action, second: &Action) -> String {
+    format!(
+        "also passes when {} {}{} and sees that {} {}{}",
         second.thread,
         second.what,
         second.at(first),

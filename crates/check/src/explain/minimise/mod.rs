@@ -9,6 +9,7 @@
 //! Effort is counted in runs and events, so that the same failure always has the same minimal
 //! execution. The clock limits only very slow programs.
 
+mod about;
 mod critical;
 mod fewer;
 mod signature;

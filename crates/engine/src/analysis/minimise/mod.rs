@@ -5,17 +5,19 @@
 //! where no linearization explains the values. It is greedy, and needs no run of the program. The
 //! plans of [`closer`], [`calmer`] and [`later`] go further: only a run shows whether the program
 //! still fails in the same way, and [`Cost`] whether that is simpler. [`swaps`] exchange two
-//! events, to find those whose order matters.
+//! events, to find those whose order matters, and [`changed`] tells whether the failure depends on them.
 //!
 //! The first part follows dejafu (Walker), the others CHESS and Choi and Zeller ("Isolating
 //! Failure-Inducing Thread Schedules", ISSTA 2002): remove, run again, keep what still fails.
 
 mod dependencies;
 mod plans;
+mod slice;
 mod swaps;
 
 pub use dependencies::precedes;
 pub use plans::{calmer, closer, later, twice_closer};
+pub use slice::{Target, changed, holds};
 pub use swaps::{Moment, Swap, swaps};
 
 use crate::model::choice::Planned;

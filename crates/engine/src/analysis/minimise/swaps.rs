@@ -4,7 +4,10 @@
 //! object or location. Everything else continues as before, as far as it can. Only a run shows
 //! whether the program still fails.
 
+use std::collections::{HashMap, HashSet};
+
 use super::dependencies::dependencies;
+use super::slice::Target;
 use crate::base::ids::{EventId, SiteId, ThreadId};
 use crate::base::outcome::Outcome;
 use crate::model::choice::Planned;
@@ -23,6 +26,19 @@ pub enum Moment {
     Never(ThreadId),
 }
 
+impl Moment {
+    /// Returns the operation.
+    fn operation(self, execution: &Execution) -> Operation {
+        match self {
+            Moment::At(position) => execution.events[position].operation,
+            Moment::Never(thread) => {
+                let pending = execution.pending[thread.index()];
+                pending.map_or(Operation::End, |(operation, _)| operation)
+            }
+        }
+    }
+}
+
 /// Two conflicting events, and a plan with their order exchanged.
 #[derive(Clone, Debug)]
 pub struct Swap {
@@ -33,9 +49,12 @@ pub struct Swap {
     /// True when the second comes later and does not see the first, so that only its source
     /// changes.
     pub is_stale: bool,
-    /// True when the second follows an event that depends on the first, which is then reordered as
-    /// well.
-    pub is_far: bool,
+    /// True when both events take or release a lock, so that the pair says nothing of the data that
+    /// the lock protects.
+    pub is_lock_order: bool,
+    /// Number of other locations and objects whose conflicting events are exchanged as well. Events
+    /// inside the critical sections of a lock that both events take do not count.
+    pub carries: usize,
     /// Plan of the exchanged execution.
     pub plan: Vec<Planned>,
     /// Number of steps of the plan until both events are done, or the second if the first may block
@@ -76,6 +95,12 @@ impl Name {
 }
 
 impl Swap {
+    /// Returns the locations and objects that the two events use. A hang-up is an event of a port and of
+    /// a location, and may conflict on one where the failure depends on the other.
+    pub fn targets(&self, execution: &Execution) -> Vec<Target> {
+        targets(execution, self.first, self.second)
+    }
+
     /// True when the execution follows the plan up to the exchanged events and contains both.
     pub fn is_in(&self, execution: &Execution) -> bool {
         let steps = self.plan[..self.until].iter().zip(&execution.events);
@@ -107,20 +132,22 @@ pub fn swaps(execution: &Execution) -> impl Iterator<Item = Swap> {
 fn swaps_of(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<Swap> {
     let mut swaps: Vec<Swap> = unseen(execution, first).into_iter().collect();
     let held = follows(execution, needs, first);
-    let mut add =
-        |second: Moment, name: Name, (plan, until): (Vec<Planned>, usize), is_far: bool| {
-            swaps.push(Swap {
-                first,
-                second,
-                is_stale: false,
-                is_far,
-                plan,
-                until,
-                names: [name_at(execution, first), name],
-            });
-        };
+    let mut add = |second: Moment, name: Name, (order, plan, until): Exchanged| {
+        swaps.push(Swap {
+            first,
+            second,
+            is_stale: false,
+            is_lock_order: is_lock_order(execution, first, second),
+            carries: carried(execution, first, second, &order),
+            plan,
+            until,
+            names: [name_at(execution, first), name],
+        });
+    };
     let all = first + 1..execution.events.len();
-    let later = all.filter(|&second| touch_the_same(execution, first, second));
+    let later = all.filter(|&second| {
+        touch_the_same(execution, first, second) && !ends_section(execution, first, second)
+    });
     for second in later {
         let thread = execution.events[second].id.thread;
         let given_back = given_back(execution, second);
@@ -129,20 +156,15 @@ fn swaps_of(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<Sw
         // follow it.
         let is_inside = |at: usize| second < at && Some(at) <= given_back && is_own(at);
         let goes_first = |at: usize| at <= second && (!held[at] || is_own(at)) || is_inside(at);
-        let (plan, before) = held_back(execution, first, goes_first, None);
+        let (order, plan, before) = held_back(execution, first, goes_first, None);
         // A thread that keeps a lock or takes a permit blocks others; the run shows for how long.
         let is_at_once = match execution.events[first].operation.location() {
             Some(_) => true,
             None => given_back.is_some_and(|at| at > second),
         };
         let until = before + usize::from(is_at_once);
-        let is_far = !is_free(execution, &held, second);
-        add(
-            Moment::At(second),
-            name_at(execution, second),
-            (plan, until),
-            is_far,
-        );
+        let name = name_at(execution, second);
+        add(Moment::At(second), name, (order, plan, until));
     }
     for (thread, pending) in execution.pending.iter().enumerate() {
         let Some((operation, site)) = pending else {
@@ -158,7 +180,7 @@ fn swaps_of(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<Sw
         let index = done.len() as u32;
         let name = Name::of(execution, EventId { thread, index }, operation, *site);
         let plan = held_back(execution, first, |at| !held[at], Some(thread));
-        add(Moment::Never(thread), name, plan, false);
+        add(Moment::Never(thread), name, plan);
     }
     swaps
 }
@@ -182,6 +204,18 @@ fn given_back(execution: &Execution, taken: usize) -> Option<usize> {
     later.next()
 }
 
+/// True when the second event releases a lock that its thread took after the first event: exchanging
+/// the first with that event says the same.
+fn ends_section(execution: &Execution, first: usize, second: usize) -> bool {
+    let event = &execution.events[second];
+    let Some((lock, Effect::Release)) = event.lock_effect() else {
+        return false;
+    };
+    let between = execution.events[first + 1..second].iter();
+    let mut own = between.filter(|other| other.id.thread == event.id.thread);
+    own.any(|other| matches!(other.lock_effect(), Some((it, Effect::Take { .. })) if it == lock))
+}
+
 /// If the access is stale: returns the exchange in which it takes the latest write.
 fn unseen(execution: &Execution, second: usize) -> Option<Swap> {
     let event = &execution.events[second];
@@ -198,7 +232,8 @@ fn unseen(execution: &Execution, second: usize) -> Option<Swap> {
         first,
         second: Moment::At(second),
         is_stale: true,
-        is_far: false,
+        is_lock_order: false,
+        carries: 0,
         plan,
         until: second + 1,
         names: [first, second].map(|at| name_at(execution, at)),
@@ -216,11 +251,78 @@ fn follows(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<boo
     held
 }
 
-/// True when the thread of the second event reaches it although others are held.
-fn is_free(execution: &Execution, held: &[bool], second: usize) -> bool {
-    let thread = execution.events[second].id.thread;
-    let mut own = (0..second).filter(|&at| execution.events[at].id.thread == thread);
-    !own.any(|at| held[at])
+fn targets(execution: &Execution, first: usize, second: Moment) -> Vec<Target> {
+    let second = second.operation(execution);
+    let first = Target::of(execution, &execution.events[first].operation);
+    first.chain(Target::of(execution, &second)).collect()
+}
+
+/// True when both events take a lock, waiting for it, or release it.
+fn is_lock_order(execution: &Execution, first: usize, second: Moment) -> bool {
+    let operations = [Moment::At(first), second].map(|it| it.operation(execution));
+    operations.iter().all(|operation| {
+        let effect = operation.lock_effect();
+        effect.is_some_and(|(_, effect)| !matches!(effect, Effect::Take { waits: false, .. }))
+    })
+}
+
+/// Returns the number of targets, other than those of the pair, whose conflicting events have another
+/// order in the plan. Events of which both are inside the pair's critical sections do not count.
+fn carried(execution: &Execution, first: usize, second: Moment, order: &[usize]) -> usize {
+    /// The last of some events in the order of the failing execution, counted from 1.
+    #[derive(Clone, Copy, Default)]
+    struct Last {
+        access: usize,
+        write: usize,
+    }
+    let sections = [Moment::At(first), second].map(|moment| match moment {
+        Moment::At(taken) => {
+            let event = &execution.events[taken];
+            let end = given_back(execution, taken).unwrap_or(usize::MAX);
+            Some((event.id.thread, taken..=end))
+        }
+        Moment::Never(_) => None,
+    });
+    let is_inside = |at: usize| {
+        let mut sections = sections.iter().flatten();
+        sections.any(|(thread, section)| {
+            execution.events[at].id.thread == *thread && section.contains(&at)
+        })
+    };
+    let own = targets(execution, first, second);
+    // Of all events so far, and of those outside of the critical sections.
+    let mut last: HashMap<Target, [Last; 2]> = HashMap::new();
+    let mut exchanged = HashSet::new();
+    for &at in &order[first.min(order.len())..] {
+        let event = &execution.events[at];
+        for target in Target::of(execution, &event.operation) {
+            if own.contains(&target) {
+                continue;
+            }
+            let writes = matches!(target, Target::Object(_)) || event.writes();
+            let last = last.entry(target).or_default();
+            let is_inside = is_inside(at);
+            let earlier = last[usize::from(is_inside)];
+            let conflicting = match writes {
+                true => earlier.access,
+                false => earlier.write,
+            };
+            if conflicting > at + 1 {
+                exchanged.insert(target);
+            }
+            let seen_by = match is_inside {
+                true => &mut last[..1],
+                false => &mut last[..],
+            };
+            for last in seen_by {
+                last.access = last.access.max(at + 1);
+                if writes {
+                    last.write = last.write.max(at + 1);
+                }
+            }
+        }
+    }
+    exchanged.len()
 }
 
 /// True when the two events are of different threads, use the same object or location, and one of
@@ -233,30 +335,27 @@ fn touch_the_same(execution: &Execution, first: usize, second: usize) -> bool {
 }
 
 fn meet(execution: &Execution, one: &Operation, other: &Operation) -> bool {
-    if one.location().is_some() && one.location() == other.location() {
-        return true;
-    }
-    let uses = |operation: &Operation| match operation {
-        Operation::Receive { ports, .. } => execution.port_list(ports).to_vec(),
-        operation => operation.object().into_iter().collect(),
-    };
-    let others = uses(other);
-    uses(one).iter().any(|object| others.contains(object))
+    let mut own = Target::of(execution, one);
+    own.any(|target| Target::of(execution, other).any(|it| it == target))
 }
 
-/// Returns the plan in which the first event follows the later ones that go first, and the number
-/// of steps before it.
+/// An order of the events, its plan, and the number of steps until the exchange is done.
+type Exchanged = (Vec<usize>, Vec<Planned>, usize);
+
+/// Returns the order in which the first event follows the later ones that go first, with its plan and
+/// the number of steps before that event.
 fn held_back(
     execution: &Execution,
     first: usize,
     goes_first: impl Fn(usize) -> bool,
     pending: Option<ThreadId>,
-) -> (Vec<Planned>, usize) {
+) -> Exchanged {
     let later = first + 1..execution.events.len();
     let (freed, rest): (Vec<usize>, Vec<usize>) = later.partition(|&at| goes_first(at));
     let mut until = first + freed.len();
     let order = (0..first).chain(freed).chain([first]).chain(rest);
-    let mut plan = Planned::of(execution, order);
+    let order: Vec<usize> = order.collect();
+    let mut plan = Planned::of(execution, order.iter().copied());
     if let Some(thread) = pending {
         let thread = execution.path(thread);
         plan.insert(
@@ -268,5 +367,5 @@ fn held_back(
         );
         until += 1;
     }
-    (plan, until)
+    (order, plan, until)
 }

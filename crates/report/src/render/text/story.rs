@@ -67,7 +67,10 @@ fn write_failure(
         writeln!(f)?;
     }
     if let Some(critical) = &failure.critical {
-        writeln!(f, "  why:    {}", critical.why)?;
+        match critical.is_about {
+            true => writeln!(f, "  why:    {}", critical.why)?,
+            false => writeln!(f, "  {}", critical.why)?,
+        }
     }
     if let Some(replay) = &failure.replay {
         writeln!(f, "  replay: {replay}")?;

@@ -35,7 +35,7 @@ function story({ failure, isWarning, kind }, run) {
         el("h2", { id: "story-title", class: isWarning ? "kind warned" : "kind" }, isWarning ? `Warning: ${kind}` : kind,
           el("span", { class: "muted" }, ` after ${executions} (${failure.search})`)),
         el("div", { class: "message" }, message(failure.message)),
-        failure.critical && el("p", { class: "why" }, el("strong", {}, "why "), failure.critical.why),
+        failure.critical && el("p", { class: failure.critical.is_about ? "why" : "note" }, failure.critical.is_about && el("strong", {}, "why "), failure.critical.why),
         failure.notes.map((note) => el("p", { class: "note" }, el("strong", {}, "note "), note))),
       ring),
     failure.replay && el("div", { class: "replay" }, el("h3", {}, "See it again"), command(failure.replay, "the command that replays it")),

@@ -100,7 +100,14 @@ fn a_check_without_a_completed_execution_has_no_verdict() {
 #[test]
 fn a_pool_of_a_rust_test_is_over_with_its_test() {
     for strategy in ["exhaustive", "random"] {
-        let flags = ["--max-executions", "100", "--max-events", "20000"];
+        let flags = [
+            "--budget",
+            "10m",
+            "--max-executions",
+            "100",
+            "--max-events",
+            "20000",
+        ];
         let of = ["--strategy", strategy, "-p", "idle-pool"];
         let tests = test(&[&flags[..], &of].concat());
         assert_eq!(tests.len(), 4);

@@ -14,7 +14,14 @@ use crate::rust_tests::{Checked, Tests, crates, replay, test};
 
 /// All tests but those that have twins, and rayon's, run once, with a model of parking_lot.
 static TESTS: LazyLock<Tests> = LazyLock::new(|| {
-    let budget = ["--max-executions", "500", "--model", "parking_lot"];
+    let budget = [
+        "--max-executions",
+        "500",
+        "--budget",
+        "10m",
+        "--model",
+        "parking_lot",
+    ];
     let all = ["--", "--workspace"];
     let but = ["--exclude", "twins", "--exclude", "parallel-sum"];
     test(&[&budget[..], &all, &but].concat())
@@ -105,6 +112,8 @@ fn either_of_two_drops_the_last_handle() {
 #[test]
 fn without_a_model_the_code_of_parking_lot_is_checked() {
     let flags = [
+        "--budget",
+        "10m",
         "--max-executions",
         "300",
         "--",
@@ -171,7 +180,14 @@ fn parking_lot_has_the_classes_of_std() {
 /// Any thread may have the last handle of rayon's pool, and drops it then.
 #[test]
 fn the_threads_of_rayon_are_searched() {
-    let flags = ["--strategy", "exhaustive", "--max-executions", "200"];
+    let flags = [
+        "--strategy",
+        "exhaustive",
+        "--budget",
+        "10m",
+        "--max-executions",
+        "200",
+    ];
     let tests = test(&[&flags[..], &["-p", "parallel-sum", "all_is_summed"]].concat());
     for name in ["all_is_summed", "all_is_summed_in_two_steps"] {
         let checked = &tests[&("parallel_sum".to_owned(), format!("tests::{name}"))];
@@ -183,7 +199,14 @@ fn the_threads_of_rayon_are_searched() {
 /// The bug is not among the first that the search comes to, so it is looked for at random.
 #[test]
 fn the_threads_of_rayon_are_controlled() {
-    let flags = ["--strategy", "random", "--max-executions", "600"];
+    let flags = [
+        "--strategy",
+        "random",
+        "--budget",
+        "10m",
+        "--max-executions",
+        "600",
+    ];
     let tests = test(&[&flags[..], &["-p", "parallel-sum"]].concat());
     let find = |name: &str| &tests[&("parallel_sum".to_owned(), format!("tests::{name}"))];
     let right = find("all_is_summed");

@@ -228,6 +228,7 @@ mod tests {
             start,
             size,
             made: (0, None),
+            made_before: 0,
             freed: None,
             is_gone: false,
             is_inside: false,

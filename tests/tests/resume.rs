@@ -146,6 +146,14 @@ fn so_does_one_of_several_workers() {
     println!("{again} executions were run again");
 }
 
+/// True while no thread of the process has taken the signal of Ctrl-C.
+fn is_interrupt_pending(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let pending = status.lines().find_map(|line| line.strip_prefix("ShdPnd:"));
+    let pending = u64::from_str_radix(pending.unwrap().trim(), 16).unwrap();
+    pending & 1 << (2 - 1) != 0
+}
+
 #[test]
 fn ctrl_c_saves_the_search_and_ends_the_process() {
     let log = Scratch::new("interrupted");
@@ -156,6 +164,9 @@ fn ctrl_c_saves_the_search_and_ends_the_process() {
     let mut kill = Command::new("kill");
     kill.args(["-INT", &child.id().to_string()]);
     assert!(kill.status().unwrap().success());
+    while is_interrupt_pending(child.id()) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     // The search waits, so it has most of its classes before it when the signal comes.
     std::fs::write(&go.0, "").unwrap();
     let output = child.wait_with_output().unwrap();

@@ -70,8 +70,14 @@ fn start(log: &Path, workers: usize) -> Child {
     start_with(log, workers, &[])
 }
 
+/// Starts a child that Ctrl-C ends, even if this process runs in the background of a script, where it is
+/// ignored.
 fn start_with(log: &Path, workers: usize, variables: &[(&str, &str)]) -> Child {
-    ignored_test(&test_name!("child"))
+    let test = ignored_test(&test_name!("child"));
+    Command::new("env")
+        .arg("--default-signal=INT")
+        .arg(test.get_program())
+        .args(test.get_args())
         .arg("--nocapture")
         .envs(variables.iter().copied())
         .env(LOG, log)

@@ -1,4 +1,4 @@
-//! Runs every example and compares its output with the text in `expected/`.
+//! Runs every example and compares what it prints with the text in `expected/`.
 //!
 //! `UPDATE_EXPECTED=1 cargo test --test output` writes those files anew; read the difference
 //! before you keep it.
@@ -17,7 +17,8 @@ fn prints_as_expected(name: &str, program: &str) {
     let printed = String::from_utf8(output.stdout).expect("text is printed");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{printed}{errors}");
-    let printed = without_times(&without_folders(&printed));
+    // The line of `assert_ok` is the last.
+    let printed = without_times(&without_folders(&format!("{printed}{errors}")));
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("expected")
         .join(name)

@@ -221,6 +221,23 @@ static int waits(void)
     return 0;
 }
 
+/* Waits are looked at when the program ends. */
+static void *nap(void *unused)
+{
+    for (int i = 0; i < 3; i++)
+        usleep(1000);
+    return unused;
+}
+
+static int sleeps(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, nap, NULL);
+    nap(NULL);
+    pthread_join(thread, NULL);
+    exit(0);
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
@@ -232,7 +249,7 @@ static const struct {
     {"twice", twice},       {"crashes", crashes},
     {"detached", detached}, {"joined", joined},
     {"races", races},       {"explored", explored},
-    {"waits", waits},
+    {"waits", waits},       {"sleeps", sleeps},
 };
 
 int main(int count, char **arguments)

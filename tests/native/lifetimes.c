@@ -1,6 +1,8 @@
 /* Memory that is used before it is freed, after that, beside that, or where there is none: one kind of use and
    one situation make a test. The first argument is the situation, the second a kind, or all of them are run. */
+#include <errno.h>
 #include <linux/futex.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -653,6 +655,78 @@ static void aligned(void)
     sink = aligned_alloc(24, 48) != NULL; /* aligned */
 }
 
+static void aligned_as_a_page(void)
+{
+    sink = memalign(24, 48) != NULL; /* memalign */
+}
+
+/* The size need not be a multiple of the alignment since C17. */
+static void aligned_well(void)
+{
+    void *block;
+    sink = aligned_alloc(64, 100) != NULL && memalign(64, 100) != NULL;
+    assert(posix_memalign(&block, 24, 48) == EINVAL && posix_memalign(&block, 64, 100) == 0);
+}
+
+/* A block is freed in one way and then in another: by one thread, by two that are ordered, or by two that are not. */
+static void *freed_block;
+
+static void free_it(void)
+{
+    free(freed_block); /* free */
+}
+
+static void resize_it(void)
+{
+    sink = realloc(freed_block, 64) != NULL; /* realloc */
+}
+
+static void shrink_it(void)
+{
+    sink = realloc(freed_block, 4) != NULL; /* shrink */
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} frees[] = {{"free", free_it}, {"realloc", resize_it}, {"shrink", shrink_it}};
+
+static int first_free, second_free, is_in_thread;
+
+static void *free_again(void *unused)
+{
+    frees[second_free].run();
+    return unused;
+}
+
+static void free_twice(void *unused)
+{
+    pthread_t thread;
+    (void)unused;
+    freed_block = calloc(1, 16); /* freed-twice */
+    if (is_in_thread == 2)
+        pthread_create(&thread, NULL, free_again, NULL);
+    frees[first_free].run();
+    if (is_in_thread == 0)
+        free_again(NULL);
+    if (is_in_thread == 1)
+        pthread_create(&thread, NULL, free_again, NULL);
+    if (is_in_thread)
+        pthread_join(thread, NULL);
+}
+
+static int run_double_frees(void)
+{
+    for (first_free = 0; first_free < LENGTH(frees); first_free++)
+        for (second_free = 0; second_free < LENGTH(frees); second_free++)
+            for (is_in_thread = 0; is_in_thread < 3; is_in_thread++) {
+                fprintf(stderr, "frees %s %s %d\n", frees[first_free].name,
+                        frees[second_free].name, is_in_thread);
+                raddle_check(free_twice, NULL);
+            }
+    return 0;
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -682,6 +756,8 @@ static const struct {
     {"lent-long-enough", lent_long_enough},
     {"used-after-join", used_after_join},
     {"aligned", aligned},
+    {"aligned-as-a-page", aligned_as_a_page},
+    {"aligned-well", aligned_well},
 };
 
 static void test(void *situation)
@@ -692,6 +768,8 @@ static void test(void *situation)
 int main(int count, char **arguments)
 {
     void (*run)(void) = NULL;
+    if (count > 1 && !strcmp(arguments[1], "freed-twice"))
+        return run_double_frees();
     for (int i = 0; i < LENGTH(situations); i++)
         if (count > 1 && !strcmp(arguments[1], situations[i].name))
             run = situations[i].run;

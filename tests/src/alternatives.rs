@@ -13,10 +13,10 @@ use raddle_engine::alternatives::{self, Budget, Candidate};
 use raddle_engine::memory::Model;
 use raddle_engine::{Event, EventId, Execution, Operation, Received};
 
-/// A source and an outcome, by the name of the source's past; 0 stands for no source.
+/// A source and an outcome, by the name of the source's past; 0 if there is no source.
 type Sight = (u64, u32);
 
-/// Stands for the answer that no sender is left.
+/// Outcome of a receive that finds no sender left.
 const CLOSED: u32 = u32::MAX;
 
 fn hash(value: impl Hash) -> u64 {
@@ -166,7 +166,7 @@ pub struct Counts {
 }
 
 /// Compares the possible sources in every execution of a program with the sources in all its
-/// schedules; `None` if there are more than that.
+/// schedules; `None` if there are more schedules than `max_schedules`.
 pub fn compared(
     checker: &Checker,
     memory: Memory,
@@ -245,8 +245,8 @@ pub fn compared(
     Some(counts)
 }
 
-/// Checks that an analysis that gives up at once says so: what it offers is possible, and what is
-/// possible is offered or undecided. Returns the number of alternatives that are undecided.
+/// Checks the alternatives of an analysis that gives up at once: the offered ones are possible, and
+/// the possible ones are offered or undecided. Returns the number of undecided ones.
 fn left_undecided(execution: &Execution, model: Model) -> usize {
     let budget = Budget {
         tries: 0,

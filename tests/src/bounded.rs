@@ -18,10 +18,10 @@ pub type Counts = [usize; MOST as usize + 1];
 pub type Costs = HashMap<Vec<ClassEntry>, u32>;
 
 /// Returns the cost of each class, by running all schedules and counting the preemptions of each;
-/// `None` if there are more schedules than that.
+/// `None` if there are more schedules than the limit.
 ///
-/// A class in which nothing is weaker than `SeqCst` has the same cost as under sequential
-/// consistency, whatever the memory model.
+/// A class in which all accesses are `SeqCst` has the same cost as under sequential consistency,
+/// under every memory model.
 pub fn costs(
     checker: &Checker,
     memory: Memory,
@@ -114,7 +114,7 @@ pub fn bounded(
 }
 
 /// Returns the number of classes within each bound, the same by the search and by all schedules;
-/// `None` if there are more schedules than that, or the search guarantees nothing.
+/// `None` if there are more schedules than the limit, or the search guarantees nothing.
 pub fn same_costs(
     checker: &Checker,
     memory: Memory,

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// The name that the test harness has for a test of the calling module.
+/// Returns the harness's name of a test of the calling module.
 #[macro_export]
 macro_rules! test_name {
     ($test:expr) => {
@@ -10,7 +10,7 @@ macro_rules! test_name {
     };
 }
 
-/// The name that the test harness has for a test of this module: its path without the crate.
+/// Returns the harness's name of a test of this module: its path without the crate.
 pub fn test_name(module: &str, test: &str) -> String {
     match module.split_once("::") {
         Some((_, module)) => format!("{module}::{test}"),
@@ -18,7 +18,7 @@ pub fn test_name(module: &str, test: &str) -> String {
     }
 }
 
-/// A command that runs one ignored test of this binary, by its whole name.
+/// Returns a command that runs one ignored test of this binary, by its whole name.
 pub fn ignored_test(name: &str) -> Command {
     let binary = std::env::current_exe().expect("the path of the test binary");
     let mut command = Command::new(binary);

@@ -87,8 +87,8 @@ pub fn behaviour<T: Ord + Debug + Send>(
 /// Classes, each by its name.
 pub type Classes = HashSet<Vec<ClassEntry>>;
 
-/// Every class of a program by running all its schedules; `None` if there are more than the check's
-/// limit.
+/// Returns every class of a program by running all its schedules; `None` if there are more than the
+/// check's limit.
 pub fn enumerate(checker: Checker, program: impl Fn() + Send + Sync) -> Option<Classes> {
     // Most schedules are of a known class, which the fingerprint shows faster.
     let mut classes = HashMap::new();
@@ -111,7 +111,7 @@ pub fn search(checker: Checker, program: impl Fn() + Send + Sync) -> (Classes, R
     walk(checker.strategy(Strategy::Exhaustive), program)
 }
 
-/// The same with another strategy that ends and runs no class twice.
+/// As [`search`], with another strategy that ends and runs no class twice.
 pub fn walk(checker: Checker, program: impl Fn() + Send + Sync) -> (Classes, Report) {
     let mut classes = Classes::new();
     let checker = checker.keep_going(true).shorten(false);
@@ -128,7 +128,7 @@ pub fn walk(checker: Checker, program: impl Fn() + Send + Sync) -> (Classes, Rep
 }
 
 /// Returns the number of classes, the same by the search and by enumeration, for programs that fail
-/// only by deadlocks; `None` if there are more schedules than that.
+/// only by deadlocks; `None` if there are more schedules than the limit.
 pub fn same_classes(
     checker: &Checker,
     max_schedules: u64,

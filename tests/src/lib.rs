@@ -17,6 +17,7 @@ pub mod races;
 pub mod random_objects;
 pub mod random_program;
 pub mod resumed;
+pub mod shared_nodes;
 pub mod suite;
 mod told;
 
@@ -61,8 +62,8 @@ pub fn exhaust(program: impl Fn() + Send + Sync) -> Report {
     exhaust_with(Checker::new(), program)
 }
 
-/// Like [`exhaust`], without spurious wake-ups, spurious failures, time-outs and writers that keep readers
-/// out.
+/// Like [`exhaust`], without spurious wake-ups, spurious failures, time-outs and writers that block
+/// readers.
 pub fn exhaust_undisturbed(program: impl Fn() + Send + Sync) -> Report {
     let checker = Checker::new()
         .spurious_wakeups(false)

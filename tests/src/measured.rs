@@ -1,5 +1,5 @@
-//! Coverage by definition: every condition as it is written down, over all pairs of events. Slow,
-//! as an oracle for the engine, which measures it in one pass.
+//! Coverage by definition: every condition in its literal form, over all pairs of events. Slow, as
+//! an oracle for the engine, which measures it in one pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ enum Mode {
     Write,
 }
 
-/// A lock in some mode, from the event that took it to the event that gave it back.
+/// A lock in some mode, from the event that took it to the event that released it.
 #[derive(Clone, Copy, Debug)]
 struct Hold {
     object: ObjectId,
@@ -72,7 +72,7 @@ fn is_taken(event: &Event) -> Option<(ObjectId, Mode, bool)> {
     (!refused).then_some((object, mode, waits))
 }
 
-/// All holds of an execution; one that a downgrade cuts in two is two.
+/// Returns all holds of an execution; a hold with a downgrade counts as two.
 fn holds(events: &[Event]) -> Vec<Hold> {
     let mut holds = Vec::new();
     for (position, event) in events.iter().enumerate() {
@@ -121,7 +121,7 @@ fn holds(events: &[Event]) -> Vec<Hold> {
     holds
 }
 
-/// The position of the thread's event before that one.
+/// Returns the position of the thread's event before that one.
 fn before(events: &[Event], thread: usize, position: usize) -> Option<usize> {
     events[..position]
         .iter()
@@ -370,19 +370,19 @@ pub fn infeasible(coverage: &Coverage) -> Requirements {
     infeasible.map(|(requirement, _)| requirement).collect()
 }
 
-/// Pairs, the smaller requirement first.
+/// Returns the pairs with the smaller requirement first.
 pub fn sorted(pairs: impl IntoIterator<Item = Pair>) -> BTreeSet<Pair> {
     let sort = |(one, other): Pair| (one.min(other), one.max(other));
     pairs.into_iter().map(sort).collect()
 }
 
 /// Gives every event a site of its own, which is the same in all executions of a program whose
-/// threads always do the same.
+/// threads always perform the same operations.
 #[derive(Default)]
 pub struct Places(BTreeMap<(ThreadPath, u32), SiteId>);
 
 impl Places {
-    /// The execution with these places.
+    /// Returns the execution with these places.
     pub fn rename(&mut self, execution: &Execution) -> Execution {
         let mut renamed = execution.clone();
         let mut site = |path: ThreadPath, index: u32| {

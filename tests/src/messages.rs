@@ -59,8 +59,8 @@ pub fn selecting_readers_and_writers(readers: usize, writers: usize) {
     server.join().unwrap();
 }
 
-/// Processes that ask all others before they enter, after Ricart and Agrawala. Each is two threads:
-/// one enters, and one answers the others' requests.
+/// Processes that request entry from all others, after Ricart and Agrawala. Each is two threads:
+/// one enters, and one replies to the others' requests.
 pub fn distributed_mutual_exclusion(processes: usize) {
     let (requests, replies) = (ports(processes), ports(processes));
     let (to_request, to_reply) = (senders(&requests), senders(&replies));
@@ -123,7 +123,7 @@ impl Process {
         result
     }
 
-    /// Asks all others, and waits for their replies.
+    /// Requests entry from all others, and waits for their replies.
     fn request(&self, reply: &Port<()>) {
         let number = self.with_state(|state| {
             state.requesting = true;
@@ -138,7 +138,7 @@ impl Process {
         }
     }
 
-    /// Replies to those that had to wait.
+    /// Replies to the deferred requests.
     fn leave(&self) {
         let mut deferred = self.with_state(|state| {
             state.requesting = false;

@@ -1,4 +1,4 @@
-//! The order of threads' events, and how evenly a strategy samples all orders.
+//! The order of threads' events, and the uniformity of a strategy's samples of all orders.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -50,8 +50,9 @@ impl<T: Eq + Hash> Tally<T> {
         self.0.lock().unwrap().get(outcome).copied().unwrap_or(0)
     }
 
-    /// Pearson's chi-square for the hypothesis that this number of outcomes is equally likely,
-    /// divided by the degrees of freedom: about 1 if the hypothesis holds, larger otherwise.
+    /// Returns Pearson's chi-square for the hypothesis that this number of outcomes is equally
+    /// likely, divided by the degrees of freedom: about 1 if the hypothesis holds, larger
+    /// otherwise.
     pub fn chi_square(&self, outcomes: u64) -> f64 {
         let seen = self.0.lock().unwrap();
         assert!(

@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs the same block with `$sync` (and `$thread`) standing for std's modules and for raddle's,
-/// and compares the results.
+/// Runs the same block with std's modules and with raddle's as `$sync` (and `$thread`), and
+/// compares the results.
 #[macro_export]
 macro_rules! same {
     (|$sync:ident| $body:block) => {
@@ -41,7 +41,7 @@ pub fn panics(body: impl FnOnce()) -> String {
     }
 }
 
-/// Returns the names of those traits of std's types that a type has.
+/// Returns the names of the traits of std's types that a type has.
 #[macro_export]
 macro_rules! traits {
     ($type:ty) => {

@@ -25,7 +25,7 @@ pub fn start_threads(
     threads
 }
 
-/// Joins all of them.
+/// Joins all of these threads.
 pub fn join_all(threads: impl IntoIterator<Item = JoinHandle<()>>) {
     for thread in threads {
         thread.join().unwrap();

@@ -101,7 +101,7 @@ pub fn readers_and_writers_urgent() {
 }
 
 /// Three readers, two writers, readers preferred, signal and continue: signalled readers that have
-/// not come back yet are counted.
+/// not resumed yet are counted.
 pub fn readers_and_writers_continuing() {
     #[derive(Default)]
     struct State {

@@ -10,26 +10,27 @@ use raddle::{Checker, FailureKind, Memory, Strategy, thread};
 #[derive(Default)]
 pub struct Shared(pub UnsafeCell<u32>);
 
-// SAFETY: one OS thread runs everything; a race of modelled threads is what the test looks for.
+// SAFETY: `Sync` needs exclusion between OS threads: one runs everything. Races of modelled threads
+// are the subject of the test.
 unsafe impl Sync for Shared {}
 
 impl Shared {
     /// Increments the value.
     #[track_caller]
     pub fn write(&self) {
-        // SAFETY: as above.
+        // SAFETY: one OS thread runs everything, so no other access happens during this one.
         self.0.with_mut(|value| unsafe { *value += 1 });
     }
 
     /// Returns the value.
     #[track_caller]
     pub fn read(&self) -> u32 {
-        // SAFETY: as above.
+        // SAFETY: one OS thread runs everything, so no other access happens during this one.
         self.0.with(|value| unsafe { *value })
     }
 }
 
-/// A checker without spurious wake-ups, spurious failures and time-outs.
+/// Returns a checker without spurious wake-ups, spurious failures and time-outs.
 pub fn checker() -> Checker {
     Checker::new()
         .spurious_wakeups(false)
@@ -71,7 +72,7 @@ pub fn is_racy(program: impl Fn() + Send + Sync) {
     assert!(found.iter().all(|(racy, _)| *racy > 0), "{found:?}");
 }
 
-/// Asserts that there is none.
+/// Asserts that there is no race, under both models.
 #[track_caller]
 pub fn is_clean(program: impl Fn() + Send + Sync) {
     let found = races_in(&checker(), program);
@@ -86,7 +87,7 @@ pub fn two<S: Default + Send + Sync + 'static>(
     two_with(S::default(), first, second);
 }
 
-/// The same with a shared value made by the caller.
+/// As [`two`], with a shared value made by the caller.
 pub fn two_with<S: Send + Sync + 'static>(
     with: S,
     first: impl FnOnce(&Shared, &S) + Send + 'static,

@@ -26,11 +26,11 @@ pub enum Statement {
     If(Vec<Statement>, Vec<Statement>),
     /// the statements, unless that has been done; register = 1 if there was a panic before
     CallOnce(Vec<Statement>),
-    /// the same, even after a panic; the statements end with one if so
+    /// the statements, even after a panic; they end with one if so
     CallOnceForce(Vec<Statement>, bool),
-    /// register = 1 if it has been done
+    /// register = 1 if the initialisation is completed
     IsCompleted,
-    /// wait until it has been done
+    /// wait until the initialisation is completed
     WaitOnce,
     /// register = the cell's value, which the statements make if it is empty
     GetOrInit(Vec<Statement>),
@@ -44,7 +44,7 @@ pub enum Statement {
     Acquire,
     /// register = 1 if the permit was taken
     TryAcquire,
-    /// give the permit back, when it is taken
+    /// release the permit, when it is taken
     Release,
     /// in the monitor, these
     Enter(Vec<Inside>),
@@ -65,9 +65,9 @@ pub enum Statement {
 pub enum Inside {
     /// wait for the condition
     Wait(usize),
-    /// wake the first that waits
+    /// wake the first waiter
     Signal(usize),
-    /// wake all that wait, or the first with signal and urgent wait
+    /// wake all waiters, or the first with signal and urgent wait
     SignalAll(usize),
     /// register = number of waiting threads
     Waiting(usize),
@@ -102,7 +102,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A random program of two or three threads, main among them.
+    /// Returns a random program of two or three threads, main among them.
     pub fn random(rng: &mut Rng) -> Self {
         use Theme::{Continuing, Everything, OneTime, Permits, Threads, Urgent};
         let themes = [OneTime, Permits, Continuing, Urgent, Threads, Everything];

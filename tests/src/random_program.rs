@@ -1,4 +1,4 @@
-//! Random small programs: their statements, how they are generated and how they are run.
+//! Random small programs: their statements, their generation and their execution.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub enum Statement {
     Add(usize, u32),
     /// register = x; if it was the expected value, x = the new one
     CompareExchange(usize, u32, u32),
-    /// the same, but it may fail spuriously; then register = the new value
+    /// as CompareExchange, but it may fail spuriously; then register = the new value
     CompareExchangeWeak(usize, u32, u32),
     /// with the lock held, the statements
     Lock(usize, Vec<Statement>),
@@ -29,19 +29,20 @@ pub enum Statement {
     TryLock(usize, Vec<Statement>),
     /// with the readers-writer lock held for reading, the statements
     LockToRead(Vec<Statement>),
-    /// the statements, if it is free for reading
+    /// the statements, if the readers-writer lock is free for reading
     TryLockToRead(Vec<Statement>),
-    /// with it held for writing, the first statements; then, held for reading, the others
+    /// with the readers-writer lock held for writing, the first statements; then, held for reading,
+    /// the others
     LockToWrite(Vec<Statement>, Vec<Statement>),
-    /// the statements, if it is free for writing
+    /// the statements, if the readers-writer lock is free for writing
     TryLockToWrite(Vec<Statement>),
     /// wait at the barrier for another thread
     Meet,
-    /// the same; register = 1 if this thread is the leader of the two
+    /// as Meet; register = 1 if this thread is the leader of the two
     MeetAndLead,
     /// take the lock, wait for a notification, then with the lock held the statements
     Wait(usize, Vec<Statement>),
-    /// the same, but it may time out; register = 1 if it did
+    /// as Wait, but it may time out; register = 1 if it did
     WaitTimeout(usize, Vec<Statement>),
     /// wake any one waiter
     NotifyOne,
@@ -51,7 +52,7 @@ pub enum Statement {
     Acquire,
     /// register = 1 if a permit was taken
     TryAcquire,
-    /// give a permit back
+    /// release a permit
     Release,
     /// assume that the register is not this value
     Assume(u32),
@@ -160,13 +161,13 @@ enum Theme {
     Locks,
     Conditions,
     Meetings,
-    /// `SeqCst` accesses, and calls that tell threads of each other.
+    /// `SeqCst` accesses, and calls that synchronize threads.
     StrongMemory,
     Everything,
 }
 
 impl Program {
-    /// A random program of two to four threads, main among them.
+    /// Returns a random program of two to four threads, main among them.
     pub fn random(rng: &mut Rng) -> Self {
         let theme = rng
             .choice([
@@ -182,7 +183,7 @@ impl Program {
         Program::of_theme(rng, theme)
     }
 
-    /// A random program under RC11 whose accesses are all `SeqCst`.
+    /// Returns a random program under RC11 whose accesses are all `SeqCst`.
     pub fn random_seq_cst(rng: &mut Rng) -> Self {
         Program::of_theme(rng, Theme::StrongMemory)
     }
@@ -255,7 +256,7 @@ impl Program {
         self
     }
 
-    /// A check that runs every execution of the program.
+    /// Returns a check that runs every execution of the program.
     pub fn checker(&self, strategy: Strategy) -> Checker {
         Checker::new()
             .strategy(strategy)
@@ -273,8 +274,8 @@ impl Program {
         bodies.any(|body| body.iter().any(Statement::waits))
     }
 
-    /// Runs the program inside a check, with names of its variables and locks that no schedule
-    /// changes.
+    /// Runs the program inside a check, with names of its variables and locks that do not depend on
+    /// the schedule.
     pub fn run_named(&self) {
         let world = World::default();
         raddle::label!("x", &world.variables[0]);

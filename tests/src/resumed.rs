@@ -14,7 +14,7 @@ use crate::compare::Classes;
 pub struct Scratch(pub PathBuf);
 
 impl Scratch {
-    /// A new file in the folder for temporary files, with a unique name.
+    /// Creates the path of a new file in the folder for temporary files, with a unique name.
     pub fn new(name: &str) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let (process, number) = (std::process::id(), NUMBER.fetch_add(1, Relaxed));
@@ -25,12 +25,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // It may not exist.
+        // The file may not exist.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// Returns every class of a program, by a search that is saved and resumed after this many
+/// Returns every class of a program, by a search that is saved and resumed after this number of
 /// executions. Panics if a class is found twice, or if the counts are not those of one search.
 pub fn in_pieces(checker: &Checker, executions: u64, program: impl Fn() + Send + Sync) -> Classes {
     let file = Scratch::new("pieces");

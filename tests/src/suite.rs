@@ -1,8 +1,8 @@
 //! The driver of the suites on random programs.
 //!
-//! A suite draws programs and compares what raddle does with what an oracle says, until the wanted
-//! number of programs was compared. Each program is drawn from a seed of its own, and a failure prints
-//! the seed with which the same program is drawn first.
+//! A suite draws programs and compares raddle's results with an oracle's, until the wanted number
+//! of programs was compared. Each program is drawn from a seed of its own, and a failure prints the
+//! seed with which the same program is drawn first.
 //!
 //! `RADDLE_TEST_PROGRAMS` sets the number of programs (`5000`), or multiplies each suite's usual number
 //! (`3x`). `RADDLE_TEST_SEED` sets the first program's seed. CONTRIBUTING.md has the table of suites.
@@ -44,7 +44,8 @@ impl From<Option<()>> for Verdict {
 }
 
 impl Suite {
-    /// A suite of this many programs, unless the environment sets another number or another seed.
+    /// Creates a suite of this number of programs, unless the environment sets another number or
+    /// another seed.
     ///
     /// # Panics
     ///
@@ -57,7 +58,7 @@ impl Suite {
         }
     }
 
-    /// Compares programs until as many as wanted have agreed; returns their number.
+    /// Compares programs until the wanted number has agreed; returns that number.
     ///
     /// `compare` may draw more from the generator that has drawn the program.
     pub fn run<P: Debug>(
@@ -91,7 +92,7 @@ impl Suite {
     }
 }
 
-/// The number of programs that a text asks for.
+/// Returns the number of programs that a text requests.
 fn wanted(text: &str, usual: u64) -> u64 {
     match text.strip_suffix('x') {
         Some(times) => usual * parse(PROGRAMS, times),
@@ -104,7 +105,7 @@ fn parse(name: &str, text: &str) -> u64 {
     number.unwrap_or_else(|_| panic!("{name}: `{text}` is no number"))
 }
 
-/// Prints a program and how to draw it again, if it is dropped by a panic.
+/// Prints a program and its seed, if it is dropped by a panic.
 struct ShownOnPanic<'a, P: Debug> {
     seed: u64,
     program: &'a P,

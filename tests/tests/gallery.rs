@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use raddle::{Checker, Report, Strategy};
+use raddle::{Checker, Guarantee, Report, Strategy};
 use raddle_tests::child::ignored_test;
 use raddle_tests::test_name;
 
@@ -18,7 +18,7 @@ macro_rules! programs {
 }
 programs! {
     panic poison deadlock livelock lost_wakeup thread_outlives limit stack nondeterminism schedule hang
-    lock_order leak weak_memory data_race use_after_free crash impossible not_controlled
+    lock_order leak requirement weak_memory data_race use_after_free crash impossible not_controlled
 }
 
 const IS_CHILD: &str = "RADDLE_GALLERY_CHILD";
@@ -27,44 +27,53 @@ fn checker() -> Checker {
     Checker::new().strategy(Strategy::Exhaustive).named("it")
 }
 
-/// What is printed for a program, without how to replay it.
-fn shown(name: &str) -> String {
-    let run = |program: fn()| checker().run(program);
-    let failure = |report: Report| report.failures[0].to_string();
-    let warning = |report: Report| format!("warning: {}", report.warnings[0]);
-    let story = match name {
-        "panic" => failure(run(panic::lost_update)),
-        "poison" => failure(run(poison::poisoned)),
-        "deadlock" => failure(run(deadlock::dinner)),
-        "livelock" => failure(run(livelock::after_you)),
-        "lost_wakeup" => failure(run(lost_wakeup::ready)),
-        "thread_outlives" => failure(run(thread_outlives::forgotten)),
-        "limit" => failure(checker().max_events(12).run(limit::counts_in_a_loop)),
-        "stack" => failure(run(stack::recursion)),
-        "nondeterminism" => failure(run(nondeterminism::only_the_first_time)),
+/// Runs a program with this check; `None` if it needs a process of its own.
+pub(crate) fn run(name: &str, checker: Checker) -> Option<Report> {
+    Some(match name {
+        "panic" => checker.run(panic::lost_update),
+        "poison" => checker.run(poison::poisoned),
+        "deadlock" => checker.run(deadlock::dinner),
+        "livelock" => checker.run(livelock::after_you),
+        "lost_wakeup" => checker.run(lost_wakeup::ready),
+        "thread_outlives" => checker.run(thread_outlives::forgotten),
+        "limit" => checker.max_events(12).run(limit::counts_in_a_loop),
+        "stack" => checker.run(stack::recursion),
+        "nondeterminism" => checker.run(nondeterminism::only_the_first_time),
         "schedule" => {
             let schedule = "raddle schedule 2; main: begin, lock Mutex, unlock Mutex, end";
             let replay = Strategy::Replay(schedule.parse().unwrap());
-            failure(checker().strategy(replay).run(schedule::now_with_try_lock))
+            checker.strategy(replay).run(schedule::now_with_try_lock)
         }
         "impossible" => {
             let alternative = "main a 0 sees main.1 a 0; main b 0 sees main b 0";
             let directed = Strategy::Directed(alternative.parse().unwrap());
-            failure(
-                checker()
-                    .strategy(directed)
-                    .run(impossible::written_and_read_together),
-            )
+            let checker = checker.strategy(directed);
+            checker.run(impossible::written_and_read_together)
         }
-        "hang" => in_a_child("hangs"),
-        "crash" => in_a_child("crashes"),
-        "lock_order" => warning(run(lock_order::one_after_the_other)),
-        "leak" => warning(run(leak::sends_too_much)),
-        "data_race" => failure(run(data_race::published_too_weakly)),
-        "use_after_free" => failure(run(use_after_free::dropped_too_early)),
-        "not_controlled" => failure(run(not_controlled::counts_in_a_thread_of_std)),
-        "weak_memory" => failure(run(weak_memory::published)),
-        _ => panic!("no program is called {name}"),
+        "requirement" => {
+            let sampled = checker.strategy(Strategy::Random).max_executions(10);
+            sampled
+                .require(Guarantee::Exhaustive)
+                .run(requirement::counts)
+        }
+        "lock_order" => checker.run(lock_order::one_after_the_other),
+        "leak" => checker.run(leak::sends_too_much),
+        "data_race" => checker.run(data_race::published_too_weakly),
+        "use_after_free" => checker.run(use_after_free::dropped_too_early),
+        "not_controlled" => checker.run(not_controlled::counts_in_a_thread_of_std),
+        "weak_memory" => checker.run(weak_memory::published),
+        _ => return None,
+    })
+}
+
+/// What is printed for a program, without how to replay it.
+fn shown(name: &str) -> String {
+    let story = match (name, run(name, checker())) {
+        ("hang", _) => in_a_child("hangs"),
+        ("crash", _) => in_a_child("crashes"),
+        ("lock_order" | "leak", Some(report)) => format!("warning: {}", report.warnings[0]),
+        (_, Some(report)) => report.failures[0].to_string(),
+        (_, None) => panic!("no program is called {name}"),
     };
     let story = story.split("  replay: ").next().unwrap().trim_end();
     story.replace("tests/tests/../gallery/", "")

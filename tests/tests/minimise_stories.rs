@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use raddle::{
     Checker, Failure, FailureKind, Level, Memory, Place, Report, Schedule, Strategy, Trace,
@@ -18,6 +19,8 @@ fn checker() -> Checker {
 fn found(story: &Story) -> Failure {
     let check = |strategy: Strategy| {
         let checker = checker().strategy(strategy).seed(1);
+        // Time plays no part: a failure found late would not be minimised.
+        let checker = checker.max_time(Duration::from_secs(3_600));
         checker.max_executions(20_000).run(story.buggy)
     };
     let mut report = check(Strategy::Random);
@@ -105,12 +108,11 @@ fn no_story_is_longer_than_it_was_found_and_all_are_replayed() {
 
 /// Stories in which no two events decide: all that is turned round fails as well, or more than two are
 /// to blame.
-const NO_PAIR: [&str; 6] = [
+const NO_PAIR: [&str; 5] = [
     "listener",
     "missing_barrier",
     "off_by_one",
     "poison_pills",
-    "pool_shutdown",
     "resize",
 ];
 

@@ -88,7 +88,7 @@ fn the_first_page_of_the_book_shows_what_is_printed() {
     tally
         .cargo("test nothing -- --nocapture")
         .exits(0)
-        .says("raddle: tests::nothing_is_lost: every behaviour was run: 2 classes (auto, ");
+        .says("raddle: tests::nothing_is_lost: every behaviour was run: 2 classes");
 }
 
 #[test]
@@ -449,12 +449,90 @@ fn cargo_raddle_tests_and_replays() {
         .says("the schedule does not fit the program");
     raddle("test")
         .exits(0)
-        .says("  ok  tally tests::nothing_is_lost     every behaviour was run: 2 classes (auto, ")
+        .says("  ok  tally tests::nothing_is_lost     every behaviour was run: 2 classes")
         .says("\n2 passed, 0 failed (");
     raddle("replay tests::nothing_is_lost")
         .exits(2)
         .says("no schedule is saved for `tests::nothing_is_lost`");
     assert_eq!(tally.read("raddle-schedules/lost.schedule"), schedule);
+}
+
+/// The text of the failure in a JUnit file, without how it was found.
+fn junit_story(file: &str) -> String {
+    let (_, rest) = file.split_once("<failure ").expect("a failure");
+    let (_, rest) = rest.split_once('>').expect("a tag ends");
+    let (story, _) = rest.split_once("</failure>").expect("a failure ends");
+    let (headline, rest) = story.split_once('\n').expect("a headline");
+    let (kind, _) = headline
+        .split_once(" after ")
+        .expect("a number of executions");
+    let is_kept = |part: &&str| !part.contains("note: found again by ");
+    let rest: Vec<&str> = rest.split("\n\n").filter(is_kept).collect();
+    format!("{kind}\n{}", rest.join("\n\n"))
+}
+
+#[test]
+fn cargo_raddle_has_the_flags_of_cargo() {
+    let tally = Newcomer::new("flags_of_cargo", "tally");
+    let raddle = command_line(&tally);
+    let names = |text: &str| {
+        let names = text.lines().filter(|line| line.ends_with(": test"));
+        let names: BTreeSet<String> = names.map(str::to_owned).collect();
+        names
+    };
+    // What cargo selects, raddle selects.
+    for flags in [
+        "--lib",
+        "--tests",
+        "-p tally",
+        "--workspace --lib",
+        "--lib --manifest-path Cargo.toml",
+        "--lib --no-default-features -v",
+        "--lib --all-features --color never",
+    ] {
+        let listed = raddle(&format!("test --list {flags}")).exits(0);
+        let by_cargo = tally.cargo(&format!("test {flags} -- --list --format terse"));
+        let by_cargo = names(&by_cargo.exits(0).stdout);
+        assert_eq!(names(&listed.stdout), by_cargo, "{flags}");
+        assert_eq!(by_cargo.len(), 2, "{flags}");
+    }
+    raddle("test --lib --features no_such_feature")
+        .exits(2)
+        .says("error: the build failed");
+    raddle("test --test no_such_target").exits(2);
+    // The second run says what the first did.
+    raddle("test --lib --junit first.xml").exits(1);
+    raddle("test --lib --junit second.xml")
+        .exits(1)
+        .says("panic after 1 execution (saved schedule)");
+    let [first, second] = ["first.xml", "second.xml"].map(|file| junit_story(&tally.read(file)));
+    assert!(first.contains("\n  why:    "), "{first}");
+    assert_eq!(first, second);
+    // A part of a name.
+    raddle("replay --lib lost")
+        .exits(1)
+        .says("`lost` is `tests::nothing_is_lost`")
+        .says("an update was lost");
+    raddle("replay --lib tests")
+        .exits(2)
+        .says("error: several tests have `tests` in their name")
+        .says("  note: tests::nothing_is_lost")
+        .says("  note: tests::one_and_one_is_two");
+    // A bad setting is one error, and no test runs.
+    raddle("test --lib --strategy foo")
+        .exits(2)
+        .says("unknown strategy `foo`")
+        .does_not_say("panicked");
+    // A guarantee that is not reached.
+    tally.replace("src/lib.rs", LOST, KEPT);
+    // The fifth run is the replay of the saved schedule.
+    raddle("test --lib --strategy random --max-executions 5 --require bounded:1")
+        .exits(1)
+        .says("FAIL  tally tests::nothing_is_lost     less than required after 4 executions")
+        .says("`bounded:1` is required, and `sampled` was reached: ");
+    raddle("test --lib --require exhaustive")
+        .exits(0)
+        .says("  ok  tally tests::nothing_is_lost     every behaviour was run: 2 classes in ");
 }
 
 /// A schedule that still fits when the bug is gone, and passes.
@@ -470,7 +548,7 @@ fn a_kept_schedule_passes_once_the_bug_is_gone() {
     tally
         .cargo("test nothing -- --nocapture")
         .exits(0)
-        .says("every behaviour was run: 4 classes (auto, ")
+        .says("every behaviour was run: 4 classes")
         .does_not_say("tests nothing");
     // And fails again when it is back.
     tally.replace("src/lib.rs", "assert!(tally.total() >= 1);", check);
@@ -482,7 +560,8 @@ fn a_kept_schedule_passes_once_the_bug_is_gone() {
 
 /// What a line of a coverage table says was covered.
 fn covered(finished: &Finished, metric: &str) -> u32 {
-    let mut lines = finished.stdout.lines().map(str::split_whitespace);
+    let lines = finished.stdout.lines().chain(finished.stderr.lines());
+    let mut lines = lines.map(str::split_whitespace);
     let mut line = lines.find(|line| line.clone().next() == Some(metric));
     let count = line.as_mut().and_then(|line| line.nth(1));
     count.expect("the metric is shown").parse().unwrap()

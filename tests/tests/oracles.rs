@@ -13,4 +13,6 @@ mod preemptions;
 mod race_axioms;
 mod random_messages;
 mod random_objects;
+mod releases;
 mod spinning;
+mod undoing;

@@ -77,6 +77,65 @@ fn every_check_of_a_run_has_a_page_and_the_run_has_one_too() {
 }
 
 #[test]
+fn the_page_of_a_long_execution_that_fails_has_some_of_its_steps() {
+    let run = folder("fails_long");
+    let report = Checker::new()
+        .strategy(raddle::Strategy::Random)
+        .named("fails_long")
+        .report_in(&run)
+        .run(|| {
+            let counter = AtomicU32::new(0);
+            for _ in 0..30_000 {
+                counter.fetch_add(1, SeqCst);
+            }
+            assert_eq!(counter.load(SeqCst), 0);
+        });
+    let steps = report.failures[0].trace.steps.len();
+    assert!(steps > 30_000, "{steps}");
+    let failure = &data(&run.join("suite/fails_long/index.html"))["report"]["failures"][0];
+    let listed = failure["trace"]["steps"].as_array().unwrap();
+    assert_eq!(listed.len(), 20_000);
+    let note = format!(
+        "the execution has {},{:03} steps: this page lists the first 20,000, and the story its end",
+        steps / 1_000,
+        steps % 1_000
+    );
+    let notes = failure["notes"].as_array().unwrap();
+    assert!(notes.contains(&note.into()), "{notes:?}");
+}
+
+#[test]
+fn the_page_of_an_execution_that_is_too_long_is_small() {
+    let run = folder("long");
+    let report = Checker::new()
+        .strategy(raddle::Strategy::Random)
+        .max_events(100_000)
+        .named("long")
+        .report_in(&run)
+        .run(|| {
+            let counter = AtomicU32::new(0);
+            while counter.fetch_add(1, SeqCst) < u32::MAX {
+                raddle::thread::yield_now();
+            }
+        });
+    assert_eq!(report.failures[0].schedule.steps.len(), 100_000);
+    let page = run.join("suite/long/index.html");
+    let size = std::fs::metadata(&page).unwrap().len();
+    assert!(size < 600_000, "{size} bytes");
+    let notes = &data(&page)["report"]["failures"][0]["notes"];
+    let note = "its schedule has 100,000 steps, too many for this page; the command that replays it has them";
+    assert!(notes.as_array().unwrap().contains(&note.into()), "{notes}");
+    // One round, the fold and another round; the operation that is too many comes last.
+    let story = report.failures[0].to_string();
+    let rows: Vec<&str> = story.lines().filter(|line| line.contains(" │ ")).collect();
+    assert!(rows.len() <= 8, "{story}");
+    assert!(
+        rows.iter().any(|row| row.contains("more rounds of steps ")),
+        "{story}"
+    );
+}
+
+#[test]
 fn a_page_has_the_lines_around_every_step() {
     let run = folder("lines");
     let report = Checker::new()

@@ -8,6 +8,7 @@ use raddle::sync::atomic::{AtomicU64, Ordering};
 use raddle::{Checker, FailureKind, Memory, Strategy, thread};
 use raddle_tests::compare::{self, Classes, assert_same};
 use raddle_tests::suite::{Suite, Verdict};
+use raddle_tests::{shared_nodes, test_name};
 
 /// A statement about two variables. A thread has a register.
 #[derive(Clone, Copy, Debug)]
@@ -177,4 +178,17 @@ fn another_outcome_of_a_compare_exchange_is_nondeterminism() {
     });
     let kinds: Vec<_> = report.failures.iter().map(|failure| failure.kind).collect();
     assert_eq!(kinds, [FailureKind::Nondeterminism], "{report}");
+}
+
+#[test]
+#[ignore = "run by others"]
+fn write_down() {
+    shared_nodes::write_down();
+}
+
+/// Fingerprints of classes, stories, schedules and remembered classes are the same in all processes, wherever
+/// their memory is.
+#[test]
+fn processes_with_other_addresses_agree() {
+    shared_nodes::assert_processes_agree(&test_name!("write_down"));
 }

@@ -277,12 +277,12 @@ fn the_report_says_how_far_it_went() {
     assert!(!report.exhausted);
     let text = report.to_string();
     assert!(
-        text.starts_with("every behaviour up to 0 preemptions was run: 6 classes ("),
+        text.starts_with("every behaviour up to 0 preemptions was run: 6 classes in "),
         "{text}"
     );
     let text = run(1).to_string();
     assert!(
-        text.starts_with("every behaviour up to 1 preemption was run: 24 classes ("),
+        text.starts_with("every behaviour up to 1 preemption was run: 24 classes in "),
         "{text}"
     );
     let report = run(2);

@@ -8,6 +8,7 @@ use raddle::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use raddle::sync::{Arc, Mutex};
 use raddle::{Checker, Failure, FailureKind, Guarantee, Memory, Strategy, thread};
 use raddle_tests::races::{is_clean, is_racy};
+use raddle_tests::{shared_nodes, test_name};
 
 #[global_allocator]
 static ALLOCATOR: Quarantine = Quarantine;
@@ -73,11 +74,11 @@ fn an_atomic_that_was_freed_is_a_failure_with_both_sides() {
     assert_eq!(found.kind, FailureKind::UseAfterFree, "{found}");
     let message = &found.message;
     assert!(
-        message.contains("uses an atomic variable at tests/tests/quarantine.rs:48"),
+        message.contains("uses an atomic variable at tests/tests/quarantine.rs:49"),
         "{message}"
     );
     assert!(message.contains("it was freed by"), "{message}");
-    assert!(message.contains("quarantine.rs:51"), "{message}");
+    assert!(message.contains("quarantine.rs:52"), "{message}");
     // The same again, from the schedule.
     let replay = Strategy::Replay(found.schedule.clone());
     let again = Checker::new().strategy(replay).run(program);
@@ -302,3 +303,17 @@ fn where_memory_is_reused_not_every_behaviour_is_promised() {
     let message = *refused.unwrap_err().downcast::<&str>().unwrap();
     assert!(message.contains("memory = \"sc\""), "{message}");
 }
+
+#[test]
+#[ignore = "run by others"]
+fn write_down() {
+    shared_nodes::write_down();
+}
+
+/// As with the allocator of the system.
+#[test]
+fn processes_with_other_addresses_agree() {
+    shared_nodes::assert_processes_agree(&test_name!("write_down"));
+}
+
+mod freed_early;

@@ -203,8 +203,10 @@ fn the_second_check_of_a_test_has_a_saved_schedule_of_its_own() {
     first.says("panic after 2 executions (auto, seed 0)\n");
     let file = first.folder.join("replaying.second_check_fails.2.schedule");
     let text = std::fs::read_to_string(&file).unwrap();
+    let (schedule, learnt) = text.split_once("# learnt ").expect("an explanation");
+    assert!(learnt.contains("\n# learnt pair 4 7 about fails when main.1 loads counter "));
     assert_eq!(
-        text,
+        schedule,
         "raddle schedule 2\n\
          check replaying::second_check_fails 2\n\
          main: begin, spawn main.1, load AtomicU32\n\
@@ -295,8 +297,9 @@ fn a_full_disk_costs_the_file_and_nothing_else() {
         .says(&format!(
             "\n\n  note: the schedule could not be saved as {file:?}: File too large (os error \
              27)\n\n  note: the page could not be written to {page:?}: File too large (os error \
-             27)\n\n  replay: RADDLE_REPLAY=r1."
-        ));
+             27)\n\n  why:    fails when "
+        ))
+        .says("\n  replay: RADDLE_REPLAY=r1.");
     assert!(!full.passed);
     assert_eq!(full.values(), ran.values());
     assert_eq!(

@@ -311,6 +311,40 @@ fn pct_keeps_its_promise() {
     assert!(found >= promised - slack, "{found} of {promised}");
 }
 
+/// A thread that sleeps again and again before its only other event, which main may not wait for: true if that
+/// event came first.
+fn sleeper_comes_first() -> bool {
+    let ran = Arc::new(AtomicU32::new(0));
+    let other = Arc::clone(&ran);
+    thread::spawn(move || {
+        for _ in 0..20 {
+            thread::sleep(std::time::Duration::from_millis(1));
+        }
+        other.store(1, SeqCst);
+    });
+    ran.load(SeqCst) == 1
+}
+
+/// A sleep is a step like any other: the thread with the higher priority runs to its end, whether it
+/// sleeps or not (figure 5 of the paper).
+#[test]
+fn a_thread_that_sleeps_keeps_its_priority() {
+    let executions = 2_000;
+    let tally = tally(Strategy::Pct { depth: 1 }, executions, sleeper_comes_first);
+    let first = tally.of(&true);
+    assert!(is_about(first, executions, 0.5), "{first} of {executions}");
+}
+
+/// Main is interrupted with a probability of 0.1, and the thread then left alone 20 times: one execution in
+/// a hundred.
+#[test]
+fn noise_does_not_interrupt_a_sleep() {
+    let executions = 2_000;
+    let noise = Strategy::Noise { probability: 0.1 };
+    let first = tally(noise, executions, sleeper_comes_first).of(&true);
+    assert!(first > 0, "the thread is never left alone");
+}
+
 /// Two threads with five events each: a thread is interrupted at each of them but its last with the
 /// probability asked for, or not at all if no other thread can run.
 #[test]

@@ -11,9 +11,9 @@ pub mod scheduler;
 mod settings;
 
 pub use driver::alternatives::{AlternativeList, AlternativeTerms};
-pub use driver::check::{check, run_observed};
+pub use driver::check::{check, replay, run_observed};
 // Types that a check returns and that a program under test names.
-pub use raddle_report::{Failure, FailureKind, Place, Report};
+pub use raddle_report::{Failure, FailureKind, Layout, Place, Report};
 pub use settings::checker::Checker;
 pub use settings::options::{Classes, Level, Memory, Reduction, Strategy, UnknownName};
 

@@ -28,20 +28,23 @@ pub struct Limits {
 /// Numbers of executions that were not run to their end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CutCounts {
-    /// Those with more events than allowed.
+    /// Executions with more events than allowed.
     pub too_long: u64,
-    /// Those of a search that were stopped after the end of the program, because its other threads only
-    /// polled.
+    /// Executions of a search that were stopped after the end of the program, because its other
+    /// threads only polled.
     pub left_polling: u64,
+    /// Those that had not ended when the time was over.
+    pub out_of_time: u64,
 }
 
 impl CutCounts {
-    /// Returns the sums.
+    /// Returns the sums of both.
     #[must_use]
     pub fn and(self, other: CutCounts) -> CutCounts {
         CutCounts {
             too_long: self.too_long + other.too_long,
             left_polling: self.left_polling + other.left_polling,
+            out_of_time: self.out_of_time + other.out_of_time,
         }
     }
 }
@@ -50,6 +53,8 @@ impl CutCounts {
 pub struct Exploration {
     world: World,
     limits: Limits,
+    /// Number of all runs of the program, whatever they count for.
+    runs: u64,
     executions: u64,
     discarded: u64,
     attempts: u64,
@@ -65,6 +70,8 @@ pub struct Exploration {
     /// True when a search was given up.
     gave_up: bool,
     counts_itself: bool,
+    /// The largest bound within which an earlier strategy has run all classes.
+    reached: Option<Bound>,
     /// Number of classes when repetitions began to be expected.
     counted: Option<u64>,
     seen: Classes,
@@ -74,6 +81,8 @@ pub struct Exploration {
 #[derive(Debug, Default)]
 #[must_use]
 pub struct Tally {
+    /// All runs of the program, whatever they count for.
+    pub runs: u64,
     /// Executions, without those that the program discarded.
     pub executions: u64,
     /// Executions that the program discarded.
@@ -88,8 +97,15 @@ pub struct Tally {
 
 impl Tally {
     /// Creates a tally without compared classes.
-    pub fn new(executions: u64, discarded: u64, cut_short: bool, cuts: CutCounts) -> Self {
+    pub fn new(
+        runs: u64,
+        executions: u64,
+        discarded: u64,
+        cut_short: bool,
+        cuts: CutCounts,
+    ) -> Self {
         Tally {
+            runs,
             executions,
             discarded,
             cut_short,
@@ -110,8 +126,10 @@ impl Exploration {
                 && !limits.reads_from,
             world: World::new(strategy, limits.max_events)
                 .under(limits.memory)
-                .with_policy(limits.policy),
+                .with_policy(limits.policy)
+                .judging_blocked_threads(check::is_blocked_for_ever),
             limits,
+            runs: 0,
             executions: 0,
             discarded: 0,
             attempts: 0,
@@ -119,6 +137,7 @@ impl Exploration {
             cut_short: false,
             cuts: CutCounts::default(),
             retried: false,
+            reached: None,
             counted: None,
             sampled: false,
             gave_up: false,
@@ -144,13 +163,20 @@ impl Exploration {
 
     /// Returns the counts so far, without the compared classes.
     pub fn counted(&self) -> Tally {
-        Tally::new(self.executions, self.discarded, self.cut_short, self.cuts)
+        Tally::new(
+            self.runs,
+            self.executions,
+            self.discarded,
+            self.cut_short,
+            self.cuts,
+        )
     }
 
     /// Returns all counts.
     pub fn into_tally(self) -> Tally {
         Tally {
             seen: self.seen,
+            runs: self.runs,
             executions: self.executions,
             discarded: self.discarded,
             cut_short: self.cut_short,
@@ -161,6 +187,7 @@ impl Exploration {
 
     /// Adds the counts of another exploration of the same program.
     pub fn absorb(&mut self, tally: Tally) {
+        self.runs += tally.runs;
         self.executions += tally.executions;
         self.discarded += tally.discarded;
         self.cut_short |= tally.cut_short;
@@ -179,9 +206,11 @@ impl Exploration {
         self.world.begin(site)
     }
 
-    /// Evaluates the execution that has just stopped; returns what is wrong with it.
-    pub fn finish(&mut self) -> Option<Finding> {
+    /// Evaluates the execution that has just stopped; returns its failure, in a box because most
+    /// executions have none.
+    pub fn finish(&mut self) -> Option<Box<Finding>> {
         self.world.finish();
+        self.runs += 1;
         let progress = self.world.strategy().progress();
         self.retried = progress.is_attempt;
         self.sampled = progress.is_sample;
@@ -196,7 +225,7 @@ impl Exploration {
             Ending::Complete | Ending::Deadlock | Ending::Livelock
         );
         if is_whole && !self.sampled && !self.counts_itself {
-            let capabilities = self.world.strategy().capabilities();
+            let capabilities = self.world.capabilities();
             let drawn = capabilities.randomness == Randomness::Independent;
             let class = match self.limits.reads_from {
                 true => execution.reads_from_fingerprint(),
@@ -210,10 +239,10 @@ impl Exploration {
                 return None;
             }
         }
-        let mut finding = check::check(execution, ending, self.world.most_events());
+        let mut finding = check::check(execution, ending, self.world.most_events()).map(Box::new);
         self.gave_up |= progress.gave_up;
         self.cut_short |= progress.gave_up;
-        if progress.gave_up && matches!(finding, Some(Finding::TooManyEvents { .. })) {
+        if progress.gave_up && matches!(finding.as_deref(), Some(Finding::TooManyEvents { .. })) {
             finding = None;
         }
         if self.sampled {
@@ -223,16 +252,21 @@ impl Exploration {
             Ending::Discarded => self.discarded += 1,
             Ending::Complete | Ending::Deadlock | Ending::Livelock => {
                 self.executions += 1;
-                // A search stops threads that change nothing by themselves before that.
-                let capabilities = self.world.strategy().capabilities();
-                let is_left = execution.left_polling && capabilities.randomness == Randomness::None;
-                self.cut_short |= is_left;
+                // A search stops threads that only poll before the maximum number of events.
+                let randomness = self.world.capabilities().randomness;
+                let is_left = execution.left_polling && randomness == Randomness::None;
+                self.cut_short |= is_left || execution.polls.is_some();
                 self.cuts.left_polling += u64::from(is_left);
             }
             Ending::TooManyEvents => {
                 self.executions += 1;
                 self.cut_short = true;
                 self.cuts.too_long += 1;
+            }
+            Ending::OutOfTime => {
+                self.executions += 1;
+                self.cut_short = true;
+                self.cuts.out_of_time += 1;
             }
             Ending::StackOverflow(_)
             | Ending::MemoryError
@@ -245,7 +279,7 @@ impl Exploration {
         finding
     }
 
-    /// Returns the state that strategies see.
+    /// Returns the state that strategies read.
     pub fn state(&self) -> &State {
         self.world.state()
     }
@@ -261,7 +295,7 @@ impl Exploration {
         self.sampled
     }
 
-    /// True when a search was given up because its executions are too long.
+    /// True when a search was given up because its executions are too long, or need too much memory.
     pub fn gave_up(&self) -> bool {
         self.gave_up
     }
@@ -271,7 +305,7 @@ impl Exploration {
         self.world.strategy().progress().estimate
     }
 
-    /// Returns how the execution that has just stopped ended.
+    /// Returns the ending of the execution that has just stopped.
     pub fn ending(&self) -> &Ending {
         self.world
             .ending()
@@ -283,22 +317,33 @@ impl Exploration {
         self.world.state().execution()
     }
 
-    /// Number of executions, without those that the program discarded.
+    /// Returns the number of all runs of the program: executions, those that it discarded, attempts,
+    /// samples of an estimate and repetitions of known classes.
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Adds runs that count for nothing else, such as those of an earlier search.
+    pub fn add_runs(&mut self, runs: u64) {
+        self.runs += runs;
+    }
+
+    /// Returns the number of executions, without those that the program discarded.
     pub fn executions(&self) -> u64 {
         self.executions
     }
 
-    /// Number of executions that the program discarded.
+    /// Returns the number of executions that the program discarded.
     pub fn discarded(&self) -> u64 {
         self.discarded
     }
 
-    /// Numbers of executions that were cut short for a reason that reports name.
+    /// Returns the numbers of executions that were cut short for a reason that reports name.
     pub fn cuts(&self) -> CutCounts {
         self.cuts
     }
 
-    /// Number of executions that were only attempts of the strategy and do not count.
+    /// Returns the number of executions that were only attempts of the strategy and do not count.
     pub fn attempts(&self) -> u64 {
         self.attempts
     }
@@ -312,11 +357,16 @@ impl Exploration {
     pub fn bounded(&self) -> Option<Bound> {
         match self.world.strategy().progress().extent {
             Extent::Within(bound) if !self.cut_short => Some(bound),
-            _ => None,
+            _ => self.reached,
         }
     }
 
-    /// Number of different classes run.
+    /// Keeps the bound within which the strategy has run all classes, because another one follows.
+    pub fn keep_bound(&mut self) {
+        self.reached = self.bounded();
+    }
+
+    /// Returns the number of different classes run.
     pub fn classes(&self) -> u64 {
         if self.counts_itself {
             self.counted.unwrap_or(self.executions)
@@ -338,7 +388,7 @@ impl Exploration {
         self.seen.take_fresh()
     }
 
-    /// Number of different classes run by this process.
+    /// Returns the number of different classes run by this process.
     pub fn classes_run(&self) -> u64 {
         match self.counts_itself {
             true => self.classes(),

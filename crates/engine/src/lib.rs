@@ -1,10 +1,10 @@
-//! The model of a concurrent program's shared world, and the search over its behaviours.
+//! The model of a concurrent program's shared state, and the search over its executions.
 //!
-//! A *substrate* (outside this crate) runs the program's threads one at a time and hands every
-//! visible thing they do to [`World::request`] as an [`Operation`]. The world asks a [`Strategy`]
-//! which thread goes on, performs that thread's operation, and records an [`Event`] in an
-//! [`Execution`]: program order, and for every receiving event the *source* it took its value or
-//! its turn from. Checkers read the finished execution.
+//! A *substrate* (outside this crate) runs the program's threads one at a time and passes their
+//! visible operations to [`World::request`] as [`Operation`]s. The world asks a [`Strategy`] for
+//! the next thread, performs the operation of that thread, and records an [`Event`] in an
+//! [`Execution`]: program order, and for every receive its *source*. Checkers read the finished
+//! execution.
 //!
 //! This crate is pure and deterministic: no OS threads, no clock, no I/O and no unsafe code.
 
@@ -39,4 +39,4 @@ pub use model::schedule::{self, CheckName, Schedule, ScheduleError, ThreadPath, 
 pub use search::frontier;
 pub use strategy::World;
 pub use world::strategy::Strategy;
-pub use world::{Past, Policy, State, Step};
+pub use world::{LocalStates, Past, Policy, State, Step};

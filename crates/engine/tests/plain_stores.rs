@@ -122,7 +122,7 @@ fn explore(script: &Script, strategy: impl Into<Dispatcher>, is_known: bool) -> 
                         location,
                         value: None,
                         ..
-                    }) => world.settle_store(location, me.stored),
+                    }) => world.set_stored_value(location, me.stored),
                     _ => {}
                 }
             }

@@ -168,6 +168,7 @@ impl Literal {
             | SettingKind::Choice(_)
             | SettingKind::List(_)
             | SettingKind::Strategy
+            | SettingKind::Guarantee
             | SettingKind::Schedule
             | SettingKind::Name
             | SettingKind::Path => Self::Text,

@@ -1,4 +1,4 @@
-/* Checks of C and C++ code with raddle. Compile with `-g -O1 -fsanitize=thread`, or let
+/* Checks of C and C++ code with raddle. Compile with `-g -O0 -fsanitize=thread`, or let
  * `cargo raddle cc` and `cargo raddle c++` do it, and link with libraddle_native.so. */
 #ifndef RADDLE_H
 #define RADDLE_H

@@ -1,4 +1,4 @@
-//! Everything of raddle that this crate uses: the one place where its names come from.
+//! All imports from raddle's other crates, in one place.
 
 pub(crate) use raddle_check::program::variable::made_at;
 pub(crate) use raddle_check::program::{
@@ -6,5 +6,7 @@ pub(crate) use raddle_check::program::{
 };
 pub(crate) use raddle_check::protocol;
 pub(crate) use raddle_check::runtime::native::{Native, Top};
-pub(crate) use raddle_check::{Checker, Failure, FailureKind, Memory, Place, Report, run_observed};
+pub(crate) use raddle_check::{
+    Checker, Failure, FailureKind, Layout, Memory, Place, Report, replay, run_observed,
+};
 pub(crate) use raddle_engine::check::panic::Manner;

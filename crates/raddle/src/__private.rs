@@ -29,23 +29,16 @@ impl<T: Outcome, E: Debug> Outcome for Result<T, E> {
     }
 }
 
-/// Runs a test many times and panics with the story of the first failure.
+/// Runs a test many times and panics with the report of the first failure.
 #[track_caller]
 pub fn test<T: Outcome>(
     name: &'static str,
     configure: impl FnOnce(Checker) -> Checker,
     body: fn() -> T,
 ) {
-    // The harness knows tests by their path inside the crate.
+    // The harness identifies tests by their path inside the crate.
     let name = name.split_once("::").map_or(name, |(_, path)| path);
     let checker = Checker::new().named(name).known_schedules(true);
     let report = configure(checker).run(move || body().verify());
     report.assert_ok();
-    println!("raddle: {name}: {}", report.summary());
-    if let Some(advice) = report.advice() {
-        println!("raddle: {name}: {advice}");
-    }
-    if report.coverage().is_measured() {
-        println!("raddle: {name}: {}", report.coverage());
-    }
 }

@@ -1,4 +1,4 @@
-//! Choices that the program itself leaves open: explored like any other.
+//! Choices that the program itself leaves open, explored like any other.
 
 use std::ops::{Range, RangeInclusive};
 use std::panic::Location;
@@ -7,9 +7,9 @@ use raddle_engine::Operation;
 
 use raddle_check::runtime::{Context, current};
 
-/// Any one of the values; all of them are explored.
+/// Returns one of the values; all of them are explored.
 ///
-/// The type of the range must be known: where nothing else says so, write `0..3_u32`.
+/// The type of the range must be known: write `0..3_u32` if nothing else determines it.
 ///
 /// # Panics
 ///
@@ -29,7 +29,7 @@ pub fn choose<A: Alternatives>(from: A) -> A::Item {
     from.pick(reply.to_value())
 }
 
-/// Any value of the type; all of them are explored.
+/// Returns a value of the type; all of them are explored.
 ///
 /// # Panics
 ///
@@ -39,8 +39,8 @@ pub fn any<T: Any>() -> T {
     T::any()
 }
 
-/// Ends the execution without a verdict unless the condition holds: the calling thread does not go
-/// on, and whatever the others do then does not count either.
+/// Ends the execution without a verdict unless the condition holds: the calling thread stops, and
+/// later events of the other threads do not count either.
 ///
 /// # Panics
 ///
@@ -62,9 +62,9 @@ fn inside<'a>(what: &str) -> &'a Context {
 pub trait Alternatives: sealed::Sealed {
     /// Type of the elements.
     type Item;
-    /// How many there are.
+    /// Returns the number of elements.
     fn count(&self) -> u64;
-    /// The one with this index.
+    /// Returns the element with this index.
     fn pick(self, index: u64) -> Self::Item;
 }
 
@@ -108,7 +108,7 @@ ranges!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
 
 /// Types with few enough values for [`any`].
 pub trait Any {
-    /// Any value of the type.
+    /// Returns a value of the type.
     #[track_caller]
     fn any() -> Self;
 }

@@ -1,6 +1,6 @@
 //! Mirrors `std::hint`.
 //!
-//! Without feature `check` everything here is std's own; with it, all but [`spin_loop`] is.
+//! Without feature `check` all items here are std's own; with it, all but [`spin_loop`] are.
 
 #[cfg(not(feature = "check"))]
 pub use std::hint::spin_loop;
@@ -8,8 +8,8 @@ pub use std::hint::{
     assert_unchecked, black_box, cold_path, select_unpredictable, unreachable_unchecked,
 };
 
-/// Tells the processor that the calling thread waits for another one, as
-/// [`std::hint::spin_loop`]. Inside a check, other threads get the chance to run, as with
+/// Signals the processor that the calling thread waits for another one, as
+/// [`std::hint::spin_loop`]. Inside a check, other threads may run, as with
 /// [`yield_now`](crate::thread::yield_now).
 #[cfg(feature = "check")]
 #[track_caller]

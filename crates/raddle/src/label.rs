@@ -19,9 +19,9 @@
 /// # body();
 /// ```
 ///
-/// A name holds for the running execution; give it where the value is made. Outside a check nothing
-/// happens, and without feature `check` the macro expands to nothing: the arguments are compiled, but
-/// not evaluated.
+/// A name holds for the running execution; give it where the value is created. Outside a check the
+/// macro has no effect, and without feature `check` it expands to nothing: the arguments are
+/// compiled, but not evaluated.
 #[cfg(feature = "check")]
 #[macro_export]
 macro_rules! label {

@@ -20,11 +20,12 @@ pub trait Labelled {
     fn thing(&self) -> Thing<'_>;
 }
 
-/// Something that an execution can know; nothing if it was made elsewhere and cannot be used here.
+/// A value that can have a name in an execution; `None` if it was created elsewhere and cannot be
+/// used here.
 #[doc(hidden)]
 pub struct Thing<'a>(Option<(&'a Identity, Made, LabelState)>);
 
-/// Initial state, for an execution that has not used it yet.
+/// The initial state, for an execution that has not used the value yet.
 enum LabelState {
     Object(Object),
     Location(u64),
@@ -49,7 +50,7 @@ impl<'a> Thing<'a> {
     }
 }
 
-/// Gives it a name in the running execution, if there is one.
+/// Gives a value a name in the running execution, if there is one.
 pub fn label(labelled: &(impl Labelled + ?Sized), name: fmt::Arguments<'_>) {
     let Some(context) = current() else { return };
     let Thing(Some((identity, made, state))) = labelled.thing() else {

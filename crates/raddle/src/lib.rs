@@ -7,6 +7,7 @@ pub mod alloc;
 pub mod cell;
 #[cfg(feature = "check")]
 mod choose;
+pub mod future;
 pub mod hint;
 mod label;
 #[cfg(feature = "check")]
@@ -51,11 +52,12 @@ pub use raddle_macros::test;
 pub use raddle_report::{
     Advice, CellAccess, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts,
     CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate, Failure,
-    FailureKind, Guarantee, Mark, Minimised, Place, Prospect, Receive, RecordedExecution, Report,
-    Search, Source, StdTrace, Trace, TraceSpan, TraceStep, TraceThread, Unseen, Wait,
+    FailureKind, Guarantee, Layout, Mark, Minimised, Place, Prospect, Receive, RecordedExecution,
+    Report, Search, SearchLimit, Source, StdTrace, Trace, TraceSpan, TraceStep, TraceThread,
+    Unseen, Wait,
 };
 
-/// Names of an earlier release, for one more.
+/// Names of an earlier release, kept for one more release.
 #[cfg(feature = "check")]
 mod renamed {
     /// Renamed to [`Alternative`](crate::Alternative).

@@ -1,5 +1,5 @@
-//! Parts of ports and channels inside a check: a port of the engine, which knows messages by their
-//! numbers, and the messages themselves.
+//! Parts of ports and channels inside a check: a port of the engine, which identifies messages by
+//! number, and the messages themselves.
 
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,10 +13,10 @@ use raddle_check::runtime::Identity;
 use raddle_check::runtime::foreign;
 use raddle_check::runtime::{Context, Made, current};
 
-/// Messages on their way, inside one execution.
+/// Messages in transit, inside one execution.
 pub(crate) struct Mailbox<T> {
     made: Made,
-    /// The execution it was made in.
+    /// Execution that it was created in.
     stamp: u64,
     identity: Identity,
     /// Initial state of the engine's port.
@@ -35,7 +35,7 @@ impl<T> Mailbox<T> {
         }
     }
 
-    /// The running check, which must be in the execution that the mailbox was made in.
+    /// Returns the running check, which must be in the execution that the mailbox was created in.
     pub(crate) fn context_at<'a>(&self, place: &'static Location<'static>) -> &'a Context {
         match self.try_context() {
             Some(context) => context,
@@ -43,8 +43,8 @@ impl<T> Mailbox<T> {
         }
     }
 
-    /// The running check, for the drop of an end that was made at this place: `None` if it is not in
-    /// the execution that the mailbox was made in.
+    /// Returns the running check, for the drop of an end that was created at this place; `None` if
+    /// it is not in the execution that the mailbox was created in.
     pub(crate) fn context_of_drop<'a>(
         &self,
         kind: &'static str,
@@ -57,7 +57,7 @@ impl<T> Mailbox<T> {
         context
     }
 
-    /// The running check, if it is in the execution that the mailbox was made in.
+    /// Returns the running check, if it is in the execution that the mailbox was created in.
     pub(crate) fn try_context<'a>(&self) -> Option<&'a Context> {
         current().filter(|context| context.stamp() == self.stamp)
     }
@@ -66,7 +66,7 @@ impl<T> Mailbox<T> {
         self.made
     }
 
-    /// The object that a label names.
+    /// Returns the object that a label names.
     pub(crate) fn thing(&self) -> Thing<'_> {
         let port = |_| Thing::object(&self.identity, self.made, Object::Port(self.port.clone()));
         self.try_context().map_or_else(Thing::elsewhere, port)
@@ -77,7 +77,7 @@ impl<T> Mailbox<T> {
         context.object(world, &self.identity, self.made, port)
     }
 
-    /// Leaves a message in the port.
+    /// Sends a message to the port.
     pub(crate) fn send(&self, context: &Context, place: &'static Location<'static>, message: T) {
         let object = |world: &mut World| self.object(context, world);
         let number = channel::leave_message(context, place, object);
@@ -85,12 +85,13 @@ impl<T> Mailbox<T> {
         self.messages.put(number, message);
     }
 
-    /// Takes a message out of the port, waiting for one.
+    /// Receives a message from the port, after waiting for one.
     pub(crate) fn receive(&self, context: &Context, place: &'static Location<'static>) -> Polled {
         channel::receive(context, place, |world| self.object(context, world))
     }
 
-    /// Takes a message out of the port if there is one. The thread is not unwound before it is done.
+    /// Receives a message from the port if there is one. The thread is not unwound before that is
+    /// done.
     pub(crate) fn receive_protected(
         &self,
         context: &Context,
@@ -109,7 +110,7 @@ impl<T> Mailbox<T> {
 pub(crate) struct Messages<T>(Mutex<Kept<T>>);
 
 struct Kept<T> {
-    /// True when no message will be taken any more.
+    /// True when no message will be received any more.
     closed: bool,
     list: Vec<(u32, T)>,
 }
@@ -125,7 +126,7 @@ impl<T> Messages<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the message, or drops it if it will not be taken.
+    /// Stores the message, or drops it if it will not be received.
     pub(crate) fn put(&self, number: u32, message: T) {
         let mut kept = self.kept();
         if !kept.closed {
@@ -136,7 +137,7 @@ impl<T> Messages<T> {
         drop(message);
     }
 
-    /// The message with this number, which must be there.
+    /// Removes and returns the message with this number, which must exist.
     pub(crate) fn take(&self, number: u32) -> T {
         let list = &mut self.kept().list;
         let position = list.iter().position(|&(other, _)| other == number);
@@ -144,7 +145,7 @@ impl<T> Messages<T> {
         list.remove(position).1
     }
 
-    /// Drops all messages, those that are still to come too.
+    /// Drops all messages, later ones included.
     pub(crate) fn close(&self) {
         let mut kept = self.kept();
         kept.closed = true;
@@ -154,7 +155,7 @@ impl<T> Messages<T> {
     }
 }
 
-/// Something made inside an execution is used outside it.
+/// Panics, because a value created inside an execution is used outside it.
 #[cold]
 pub(crate) fn used_outside(made: Made, stamp: u64, place: &'static Location<'static>) -> ! {
     foreign::uses_of(stamp, None, made.into(), place);
@@ -165,7 +166,8 @@ pub(crate) fn used_outside(made: Made, stamp: u64, place: &'static Location<'sta
     )
 }
 
-/// Something made outside is used inside a check: the engine does not see its other uses.
+/// Panics if a value created outside is used inside a check, because the engine does not control
+/// its other uses.
 #[track_caller]
 pub(crate) fn check_outside(made: Made) {
     assert!(

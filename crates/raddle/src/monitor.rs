@@ -1,7 +1,7 @@
-//! Monitors: data that one thread at a time works on, with conditions to wait for.
+//! Monitors: data that one thread at a time accesses, with conditions to wait for.
 //!
 //! Conditions are queues, first in, first out. The behaviour of the signaller is chosen when the
-//! monitor is made: see [`Discipline`].
+//! monitor is created: see [`Discipline`].
 //!
 //! ```
 //! use raddle::monitor::{Discipline, Monitor};
@@ -47,16 +47,16 @@ mod controlled {
     use raddle_check::runtime::statics::Virtual;
     use raddle_check::runtime::{Context, Made, current};
 
-    /// Data that one thread at a time works on, with conditions to wait for.
+    /// Data that one thread at a time accesses, with conditions to wait for.
     pub struct Monitor<T: ?Sized> {
         identity: Identity,
         made: Made,
-        /// In use outside checks; inside one, closed to threads outside while a thread is in.
+        /// Used outside checks; inside one, closed to threads outside while a thread is inside.
         plain: plain::monitor::Monitor<T>,
     }
 
     impl<T> Monitor<T> {
-        /// A free monitor around `value`.
+        /// Creates a free monitor around `value`.
         #[track_caller]
         pub const fn new(discipline: Discipline, value: T) -> Self {
             let made = Made {
@@ -71,7 +71,7 @@ mod controlled {
             }
         }
 
-        /// The data, when no other thread can enter.
+        /// Returns the data, when no other thread can enter.
         #[track_caller]
         pub fn into_inner(self) -> T {
             using(&self.identity, &self.made, Location::caller());
@@ -80,7 +80,7 @@ mod controlled {
     }
 
     impl<T: ?Sized> Monitor<T> {
-        /// A new condition of this monitor.
+        /// Returns a new condition of this monitor.
         #[track_caller]
         pub fn condition(&self) -> Condition {
             match using(&self.identity, &self.made, Location::caller()) {
@@ -89,7 +89,7 @@ mod controlled {
             }
         }
 
-        /// Waits until the monitor is free and goes in.
+        /// Waits until the monitor is free and enters it.
         #[track_caller]
         pub fn enter(&self) -> MonitorGuard<'_, T> {
             let place = Location::caller();
@@ -110,7 +110,7 @@ mod controlled {
             }
         }
 
-        /// The data, when no other thread can enter.
+        /// Returns the data, when no other thread can enter.
         #[track_caller]
         pub fn get_mut(&mut self) -> &mut T {
             using(&self.identity, &self.made, Location::caller());
@@ -138,7 +138,7 @@ mod controlled {
             })
         }
 
-        /// State at the beginning of an execution.
+        /// Returns the state at the beginning of an execution.
         fn state(&self) -> Object {
             let discipline = match self.plain.discipline() {
                 Discipline::SignalContinue => monitor::Discipline::SignalContinue,
@@ -176,18 +176,18 @@ mod controlled {
         }
     }
 
-    /// Being inside a monitor; leaves it when dropped.
+    /// Access to the data of a monitor; leaves the monitor when dropped.
     #[must_use = "if unused the monitor is left at once"]
     pub struct MonitorGuard<'a, T: ?Sized> {
         monitor: &'a Monitor<T>,
-        /// Outside a check.
+        /// The guard outside a check.
         plain: Option<plain::monitor::MonitorGuard<'a, T>>,
         inside: bool,
         place: &'static Location<'static>,
     }
 
     impl<T: ?Sized> MonitorGuard<'_, T> {
-        /// Leaves the monitor, waits for a signal of the condition, and goes in again.
+        /// Leaves the monitor, waits for a signal of the condition, and enters again.
         #[track_caller]
         pub fn wait(&mut self, condition: Condition) {
             if let Some(plain) = &mut self.plain {
@@ -221,7 +221,8 @@ mod controlled {
         ///
         /// # Panics
         ///
-        /// If the monitor is one where the signaller makes way: it could do so for one only.
+        /// If the signaller hands the monitor over in this discipline: it could do so to one thread
+        /// only.
         #[track_caller]
         pub fn signal_all(&mut self, condition: Condition) {
             plain::monitor::check_signal_all(self.monitor.plain.discipline());
@@ -231,7 +232,7 @@ mod controlled {
             self.call(monitor::Call::SignalAll(condition.0), Location::caller());
         }
 
-        /// How many threads wait for the condition.
+        /// Returns the number of threads that wait for the condition.
         #[track_caller]
         pub fn waiting(&self, condition: Condition) -> usize {
             if let Some(plain) = &self.plain {
@@ -241,8 +242,8 @@ mod controlled {
             reply.to_value() as usize
         }
 
-        /// Others may be inside while `meanwhile` runs. If it is unwound, the thread is not inside
-        /// afterwards either, so that the guard has nothing to leave.
+        /// Leaves the monitor to others while `meanwhile` runs. If it is unwound, the thread is not
+        /// inside afterwards either, so the guard leaves nothing.
         fn make_way(&mut self, meanwhile: impl FnOnce(&Self)) {
             self.inside = false;
             self.monitor.plain.reopen();

@@ -1,12 +1,12 @@
 //! Ports: messages from many senders to one receiver, and a selection among several ports.
 //!
-//! A [`Port`] is made for one receiver, which has the port itself; [`Port::sender`] gives out ends to
-//! send to. The wait of a sender is chosen when the port is made: nothing
+//! A [`Port`] is created for one receiver, which has the port itself; [`Port::sender`] returns
+//! sending ends. The wait of a sender is chosen when the port is created: none
 //! ([`Port::asynchronous`]), until its message has been received ([`Port::synchronous`]), or for
 //! room ([`Port::bounded`]). [`select!`](crate::select) waits at several ports at once.
 //!
-//! Ports are never closed: a receive without a send waits for ever, and so does a synchronous
-//! send without a receive. Inside a check that is a deadlock, and reported. Messages that no thread
+//! Ports are never closed: a receive without a send waits for ever, and so does a synchronous send
+//! without a receive. Inside a check that is reported as a deadlock. Messages that no thread
 //! receives are dropped with the last end of the port. Where the end of a conversation matters, use
 //! [`sync::mpsc`](crate::sync::mpsc).
 //!
@@ -31,10 +31,10 @@
 //!
 //! # Order
 //!
-//! The messages of one thread to one port are received in the order they were sent. Those of
-//! different threads may overtake each other on the way, as on a network: inside a check that is one
-//! of the choices that the engine explores, so that a test does not pass because of luck with an
-//! order that is not guaranteed. Outside one, the message that came first is received first.
+//! The messages of one thread to one port are received in the order of their sends. Those of
+//! different threads may overtake each other, as on a network. Inside a check the order is one of
+//! the choices that the engine explores, so that no test passes by an order that is not guaranteed.
+//! Outside one, the message that arrived first is received first.
 
 #[doc(hidden)]
 #[path = "port/select.rs"]

@@ -1,12 +1,15 @@
-//! One small script for each primitive, which does the same in all modes: inside a check in every
-//! execution, outside a check, and without the feature.
+//! One small script for each primitive, which has the same result in all modes: inside a check in
+//! every execution, outside a check, and without the feature.
 //!
 //! Compiled here, where the feature is off or on, and once more by `tests/tests/three_modes.rs`,
 //! which also runs the scripts inside checks. The table in the book lists the same primitives.
 
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
 use raddle::cell::UnsafeCell;
+use raddle::future::AtomicWaker;
 use raddle::monitor::{Discipline, Monitor};
 use raddle::port::Port;
 use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed, Ordering::SeqCst, fence};
@@ -15,17 +18,17 @@ use raddle::sync::{
     TrackedArc, mpsc,
 };
 use raddle::time::Instant;
-use raddle::{hint, thread};
+use raddle::{future, hint, thread};
 
-/// Hands the list to a macro. For each primitive: its script, its name, what the script gives, and
-/// how many classes of executions it has inside a check.
+/// Passes the list to a macro. For each primitive: its script, its name, the result of the script,
+/// and its number of classes inside a check.
 macro_rules! each_primitive {
     ($macro:ident) => {
         $macro! {
-            // Who comes first, of two; the same in all lines with 2 and no comment.
+            // Either of two comes first; the same in all lines with 2 and no comment.
             mutex, "sync::Mutex", "2", 2;
             rw_lock, "sync::RwLock", "whole", 2;
-            // Set before the wait; or waited, set, notified; or woken for nothing before it was set,
+            // Set before the wait; or waited, set, notified; or woken spuriously before it was set,
             // or after and before the notification.
             condvar, "sync::Condvar", "ready", 4;
             barrier, "sync::Barrier", "one leads", 2;
@@ -33,14 +36,14 @@ macro_rules! each_primitive {
             once_lock, "sync::OnceLock", "same", 2;
             lazy_lock, "sync::LazyLock", "1", 2;
             atomic, "sync::atomic", "2", 2;
-            // One sees the other's store, the other way round, or both.
+            // One reads the other's store, the other way round, or both.
             fences, "sync::atomic::fence", "seen", 3;
             channel, "sync::mpsc::channel", "3", 2;
             // The second message is sent before the first is received, or after.
             sync_channel, "sync::mpsc::sync_channel", "[1, 2]", 2;
             semaphore, "sync::Semaphore", "2", 2;
             binary_semaphore, "sync::BinarySemaphore", "2", 2;
-            // Any of the two drops the value.
+            // Either of the two drops the value.
             tracked_arc, "sync::TrackedArc", "1", 2;
             arc, "sync::Arc", "7", 1;
             // Set before main enters, or main waits.
@@ -50,9 +53,13 @@ macro_rules! each_primitive {
             spawn, "thread::spawn", "7", 1;
             builder, "thread::Builder", "ann", 1;
             scope, "thread::scope", "7", 1;
-            // The flag is set at once; or parked and unparked; or woken for nothing before it was
+            // The flag is set at once; or parked and unparked; or woken spuriously before it was
             // set, and then parked and unparked, or after.
             park, "thread::park", "unparked", 4;
+            // Set before the first poll, and the waker taken before it was registered, or after; or waited and
+            // woken; or polled spuriously before it was set, and then waited and woken, or after, with the
+            // waker taken before it was registered again, or after.
+            block_on, "future::block_on", "woken", 6;
             sleep, "thread::sleep", "slept", 1;
             yield_now, "thread::yield_now", "yielded", 1;
             thread_local, "thread_local!", "(1, 0)", 1;
@@ -64,7 +71,7 @@ macro_rules! each_primitive {
     };
 }
 
-/// Two threads, the second of which is the caller.
+/// Runs two closures on two threads, the second of which is the caller.
 fn together<R: Send>(first: impl FnOnce() -> R + Send, second: impl FnOnce() -> R) -> (R, R) {
     thread::scope(|scope| {
         let first = scope.spawn(first);
@@ -73,7 +80,7 @@ fn together<R: Send>(first: impl FnOnce() -> R + Send, second: impl FnOnce() -> 
     })
 }
 
-/// Both threads count, between two calls that are to keep them apart.
+/// Counts on both threads, between two calls that must keep them apart.
 fn counted(before: impl Fn() + Sync, after: impl Fn() + Sync) -> String {
     struct Count(UnsafeCell<u32>);
     // SAFETY: it is accessed by one thread at a time.
@@ -307,6 +314,25 @@ pub(crate) fn park() -> String {
     "unparked".to_owned()
 }
 
+pub(crate) fn block_on() -> String {
+    let (set, waker) = (AtomicBool::new(false), AtomicWaker::new());
+    let wake = || {
+        set.store(true, SeqCst);
+        waker.wake();
+    };
+    let wait = || {
+        future::block_on(poll_fn(|context| {
+            waker.register_by_ref(context.waker());
+            match set.load(SeqCst) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        }));
+    };
+    together(wake, wait);
+    "woken".to_owned()
+}
+
 pub(crate) fn sleep() -> String {
     let (start, time) = (Instant::now(), Duration::from_millis(2));
     thread::sleep(time);
@@ -371,7 +397,7 @@ macro_rules! test_each {
     )*};
 }
 
-/// Outside a check, or without the feature.
+/// The scripts outside a check, or without the feature.
 #[cfg(test)]
 mod plain {
     each_primitive!(test_each);

@@ -167,15 +167,6 @@ fn chunk(classes: &[u64]) -> Vec<u8> {
         .collect()
 }
 
-/// True when a search of every class has excluded the requirement.
-fn is_excluded(
-    impossible: &impl ReadableTable<(&'static str, &'static str), &'static str>,
-    key: (&str, &str),
-) -> Result<bool, Error> {
-    let reason = impossible.get(key)?;
-    Ok(reason.is_some_and(|reason| reason.value() == EXCLUDED))
-}
-
 /// A write transaction; nothing is written before [`Change::commit`].
 pub(crate) struct Change(WriteTransaction);
 
@@ -223,9 +214,9 @@ impl Change {
         Ok(())
     }
 
-    /// Adds uncovered but feasible requirements, which are then not infeasible, unless a search has
-    /// excluded them. `combine` merges
-    /// the stored number of executions with the new one.
+    /// Adds uncovered requirements that may be feasible, which are then not called infeasible: the
+    /// program may have changed since a search has excluded them. `combine` merges the stored number
+    /// of executions with the new one.
     fn add_stale<'a>(
         &self,
         check: &str,
@@ -237,8 +228,7 @@ impl Change {
         let mut impossible = self.0.open_table(IMPOSSIBLE)?;
         for (key, executions) in keys {
             let key = (check, key.as_str());
-            let is_excluded = is_excluded(&impossible, key)?;
-            if covered.get(key)?.is_none() && !is_excluded {
+            if covered.get(key)?.is_none() {
                 let before = stale.get(key)?.map_or(0, |count| count.value());
                 stale.insert(key, combine(before, *executions))?;
                 impossible.remove(key)?;
@@ -258,8 +248,7 @@ impl Change {
         let mut impossible = self.0.open_table(IMPOSSIBLE)?;
         for (key, reason) in keys {
             let key = (check, key.as_str());
-            let is_excluded = is_excluded(&impossible, key)?;
-            if covered.get(key)?.is_none() && stale.get(key)?.is_none() && !is_excluded {
+            if covered.get(key)?.is_none() && stale.get(key)?.is_none() {
                 impossible.insert(key, reason.as_str())?;
             }
         }
@@ -382,10 +371,8 @@ impl Change {
         self.cover(check, &other.covered)?;
         let stale: Vec<_> = other.stale.clone().into_iter().collect();
         self.add_stale(check, &stale, u64::max)?;
-        let (excluded, estimated): (Vec<_>, Vec<_>) =
-            (other.impossible.clone().into_iter()).partition(|(_, reason)| reason == EXCLUDED);
-        self.rule_out(check, &estimated)?;
-        self.exclude(check, excluded.iter().map(|(key, _)| key))?;
+        let impossible: Vec<_> = other.impossible.clone().into_iter().collect();
+        self.rule_out(check, &impossible)?;
         Ok(true)
     }
 }

@@ -33,6 +33,8 @@ pub enum SettingKind {
     Metrics,
     /// Name of a strategy, with its parameter.
     Strategy,
+    /// Name of a guarantee, with its bound.
+    Guarantee,
     /// Token, text or file of a schedule.
     Schedule,
     /// Any name.
@@ -50,6 +52,13 @@ pub enum Value<'a> {
     Time(Duration),
     /// A [`SettingKind::Switch`], or [`SettingKind::Metrics`] that are all on or off.
     Switch(bool),
+    /// A [`SettingKind::Guarantee`].
+    Guarantee {
+        /// One of [`GUARANTEES`].
+        name: &'static str,
+        /// Its bound; 0 if it has none.
+        bound: u32,
+    },
     /// Every other kind.
     Text(&'a str),
 }
@@ -57,6 +66,15 @@ pub enum Value<'a> {
 /// Conversion of a value that has passed the checks of its kind.
 pub(crate) trait FromValue {
     fn from_value(value: Value<'_>) -> Self;
+}
+
+impl FromValue for bool {
+    fn from_value(value: Value<'_>) -> Self {
+        match value {
+            Value::Switch(is_on) => is_on,
+            other => unreachable!("the table has a kind other than a switch: {other:?}"),
+        }
+    }
 }
 
 impl FromValue for u64 {
@@ -68,7 +86,7 @@ impl FromValue for u64 {
     }
 }
 
-/// A text that is not a value of its kind.
+/// An error: a text that is not a value of its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadValue {
     text: String,
@@ -127,12 +145,24 @@ impl fmt::Display for SettingKind {
             }
             SettingKind::Metrics => f.write_str("1, 0, or names of metrics with `+` between them"),
             SettingKind::Strategy => f.write_str("the name of a strategy"),
+            SettingKind::Guarantee => {
+                f.write_str("one of: exhaustive, reduced, bounded:N, delayed:N, sampled")
+            }
             SettingKind::Schedule => f.write_str("a schedule: its token, its text or its file"),
             SettingKind::Name => f.write_str("a name"),
             SettingKind::Path => f.write_str("a path"),
         }
     }
 }
+
+/// Names of guarantees that a check can require, and whether they have a bound.
+pub const GUARANTEES: &[(&str, bool)] = &[
+    ("exhaustive", false),
+    ("reduced", false),
+    ("bounded", true),
+    ("delayed", true),
+    ("sampled", false),
+];
 
 const TIMES: &str = "a time such as 500ms, 20s, 2m or 1h";
 /// Milliseconds in each unit.
@@ -141,8 +171,8 @@ const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3
 const GIGA: u32 = 30;
 
 impl SettingKind {
-    /// Returns the value that the text stands for. The parsers of strategies, metrics and schedules refuse
-    /// more than this one, which does not know them.
+    /// Returns the value that the text stands for. The parsers of strategies, metrics and schedules
+    /// reject more texts than this one, which does not parse them.
     ///
     /// # Errors
     ///
@@ -198,6 +228,20 @@ impl SettingKind {
                 all_known.then_some(Value::Text(trimmed))
             }
             SettingKind::Metrics => switch(trimmed).or(named(trimmed)),
+            SettingKind::Guarantee => {
+                let (name, bound) = match trimmed.split_once(':') {
+                    Some((name, bound)) => (name, Some(bound)),
+                    None => (trimmed, None),
+                };
+                let mut known = GUARANTEES.iter();
+                let known = known.find(|(known, _)| known.eq_ignore_ascii_case(name));
+                let known = known.filter(|(_, has_bound)| *has_bound == bound.is_some());
+                let &(name, _) = known.ok_or_else(|| bad(false))?;
+                let bound = digits(bound.unwrap_or("0")).ok_or_else(|| bad(false))?;
+                let bound = bound.and_then(|bound| u32::try_from(bound).ok());
+                let bound = bound.ok_or_else(|| bad(true))?;
+                Some(Value::Guarantee { name, bound })
+            }
             SettingKind::Strategy | SettingKind::Name => named(trimmed),
             SettingKind::Schedule | SettingKind::Path => named(text),
         };
@@ -217,7 +261,7 @@ fn switch(text: &str) -> Option<Value<'_>> {
     }
 }
 
-/// `None` if there is something else than digits, and `Some(None)` if the number is too large.
+/// Parses digits: `None` for any other text, and `Some(None)` if the number is too large.
 fn digits(text: &str) -> Option<Option<u64>> {
     let are_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     are_digits.then(|| text.parse().ok())
@@ -363,6 +407,37 @@ mod tests {
         assert_eq!(problem(SettingKind::Switch, "yes"), "`yes` is not 1 or 0");
         let names = "sync-pair+def-use";
         assert_eq!(SettingKind::Metrics.parse(names), Ok(Value::Text(names)));
+    }
+
+    #[test]
+    fn a_guarantee_has_a_bound_if_its_name_asks_for_one() {
+        fn parse(text: &str) -> Result<Value<'_>, BadValue> {
+            SettingKind::Guarantee.parse(text)
+        }
+        for &(name, has_bound) in GUARANTEES {
+            let with = format!("{name}:3");
+            let without = Value::Guarantee { name, bound: 0 };
+            let (right, value, wrong) = match has_bound {
+                true => (&*with, Value::Guarantee { name, bound: 3 }, name),
+                false => (name, without, &*with),
+            };
+            assert_eq!(parse(right), Ok(value));
+            assert_eq!(
+                problem(SettingKind::Guarantee, wrong),
+                format!(
+                    "`{wrong}` is not one of: exhaustive, reduced, bounded:N, delayed:N, sampled"
+                )
+            );
+        }
+        let every = Value::Guarantee {
+            name: "exhaustive",
+            bound: 0,
+        };
+        assert_eq!(parse(" Exhaustive "), Ok(every));
+        for text in ["", "all", "bounded:", "bounded:x", "bounded:-1", "replayed"] {
+            assert!(problem(SettingKind::Guarantee, text).contains("is not one of"));
+        }
+        assert!(problem(SettingKind::Guarantee, "bounded:4294967296").contains("is too large for"));
     }
 
     #[test]

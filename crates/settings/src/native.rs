@@ -7,17 +7,17 @@ use crate::kind::{BadValue, FromValue};
 use crate::setting::{Scope, setting};
 use crate::table::*;
 
-/// An environment variable with a value that cannot be used.
+/// An error: an environment variable with a value that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadVariable {
     /// The variable.
     pub variable: &'static str,
-    /// Why it cannot be used, with the allowed values.
+    /// Reason why it cannot be used, with the allowed values.
     pub problem: String,
 }
 
 impl BadVariable {
-    /// A variable whose text is not a value of its kind.
+    /// Creates the error of a variable whose text is not a value of its kind.
     pub fn new(variable: &'static str, error: &BadValue) -> Self {
         BadVariable {
             variable,

@@ -4,16 +4,17 @@ use crate::kind::SettingKind;
 // The types that rows name.
 use crate::table::*;
 
-/// One row of the table: a setting and where it can be made. A place where it cannot be made has the reason.
+/// One row of the table: a setting and the surfaces on which it can be set. A surface without it
+/// has the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// Name of the method of `Checker` and of the option of the attribute.
     pub name: &'static str,
     /// Checks that the environment variable and the flag apply to.
     pub scope: Scope,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
-    /// The values that it takes.
+    /// Kind of its values.
     pub kind: SettingKind,
     /// Parameter of the method of `Checker`.
     pub method: Result<&'static str, &'static str>,
@@ -23,7 +24,7 @@ pub struct Setting {
     pub variable: Result<&'static str, &'static str>,
     /// Flag of `cargo raddle`.
     pub flag: Result<Flag, &'static str>,
-    /// The default, as a user reads it.
+    /// Default, in the words of the book.
     pub default: &'static str,
     /// Continuation of the summary in the book, with links relative to the book; may be empty.
     pub book: &'static str,
@@ -41,7 +42,7 @@ pub struct Flag {
 /// Checks that a setting applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All.
+    /// All checks.
     Check,
     /// Checks of programs and tests that do not use raddle.
     Native,

@@ -1,19 +1,21 @@
 //! The table: a new setting is a new row here.
 //!
-//! A row of `checks` has the documentation and the parameter of its method of `Checker`, the field of `Checker`
-//! that keeps it and its initial value. The types are those of `raddle-check`, which expands the rows into the
-//! struct, its methods and the parser of values. A row without a parameter has no method. The first line of the
-//! documentation is the sentence that the help of `cargo raddle`, the attribute and the book show.
+//! A row of `checks` has the documentation and the parameter of its method of `Checker`, the field
+//! of `Checker` that stores it and its initial value. The types are those of `raddle-check`, which
+//! expands the rows into the struct, its methods and the parser of values. A row without a
+//! parameter has no method. The first line of the documentation is the summary in the help of
+//! `cargo raddle`, in the attribute and in the book.
 //!
 //! A row of `native` is a field of `Native`, which checks of programs that do not use raddle read
 //! once.
 //!
-//! `is(..)` declares the option of the attribute by an example of its value, the environment variable by its name,
-//! and the flag by its name and the placeholder of its value; `not(..)` has the reason why there is none.
+//! `is(..)` declares the option of the attribute by an example of its value, the environment
+//! variable by its name, and the flag by its name and the placeholder of its value. `not(..)` has
+//! the reason why there is none.
 
 use crate::kind::{FromValue, Value};
 
-/// Calls the macro that is given with every row.
+/// Calls the given macro with every row.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! settings {
@@ -32,7 +34,8 @@ macro_rules! settings {
 
             /// Maximum number of executions.
             ///
-            /// By default 100,000 for `Auto` and the random strategies; no limit for strategies that end by
+            /// Every run of the program counts: those for estimates, those that repeat a known class, and those
+            /// that `assume` discards. By default 100,000 for `Auto` and the random strategies; no limit for strategies that end by
             /// themselves.
             max_executions(u64): Option<u64> = None;
             {
@@ -46,8 +49,11 @@ macro_rules! settings {
 
             /// Time limit of the check.
             ///
-            /// The execution in progress is finished first. By default 10 seconds for `Auto` and the random
-            /// strategies; no limit for strategies that end by themselves.
+            /// No execution begins after it, and one that does not end soon is cut at its next scheduling point, so
+            /// that the limit is exceeded by a second of processor time at most, or by the length of one call that
+            /// raddle does not control. A failure that was found is explained within the rest of the time. By
+            /// default 10 seconds for `Auto` and the random strategies; no limit for strategies that end by
+            /// themselves.
             max_time(Duration): Option<Duration> = None;
             {
                 kind: SettingKind::Time { from: 1 },
@@ -60,8 +66,9 @@ macro_rules! settings {
 
             /// Maximum number of events of one execution.
             ///
-            /// An execution with more is a failure, because nothing is known of its end. By default 1,000,000, and
-            /// 100,000 for systematic searches, which need more memory for each event.
+            /// An execution with more is a failure, because its end is unknown. By default
+            /// 1,000,000, and 100,000 for systematic searches, which need more memory for each
+            /// event.
             max_events(usize): Option<usize> = None;
             {
                 kind: SettingKind::Number { from: 1, to: u64::MAX },
@@ -70,6 +77,34 @@ macro_rules! settings {
                 flag: is("max-events", "N"),
                 default: "1,000,000; 100,000 for systematic searches",
                 book: "an execution with more events is [too long](failures.md#kinds-of-failures)",
+            }
+
+            /// Guarantee that the check must reach; less is a failure.
+            ///
+            /// None by default: a check that found no failure passes whatever part of the behaviours it has run. The
+            /// failure has the kind [`Requirement`](raddle_report::FailureKind::Requirement) and says how to reach more;
+            /// [`Guarantee::satisfies`](raddle_report::Guarantee::satisfies) says which guarantees are enough. A check
+            /// that replays a schedule, runs an alternative, or was interrupted is exempt.
+            ///
+            /// ```
+            /// use raddle::{Checker, FailureKind, Guarantee, Strategy};
+            ///
+            /// let check = Checker::new().strategy(Strategy::Random).max_executions(100);
+            /// let report = check.require(Guarantee::Exhaustive).run(|| {
+            ///     let thread = raddle::thread::spawn(|| raddle::choose(0..3));
+            ///     assert!(thread.join().unwrap() < 3);
+            /// });
+            /// assert_eq!(report.guarantee(), Guarantee::Sampled);
+            /// assert_eq!(report.failures[0].kind, FailureKind::Requirement);
+            /// ```
+            require(Guarantee): Option<Guarantee> = None;
+            {
+                kind: SettingKind::Guarantee,
+                option: is("\"exhaustive\""),
+                variable: is("RADDLE_REQUIRE"),
+                flag: is("require", "GUARANTEE"),
+                default: "none",
+                book: "see [Requiring a guarantee](promises.md#requiring-a-guarantee)",
             }
 
             /// Seed of the random strategies.
@@ -89,10 +124,11 @@ macro_rules! settings {
             /// worker finds; workers of a random strategy share the number of executions, each with a seed of its
             /// own. All other strategies use one worker.
             ///
-            /// With several workers the body runs on several threads at the same time. Statics belong to each
-            /// execution as ever. Resources that raddle does not control, such as a file or a std `Mutex` around a
-            /// counter, are shared by executions that run at the same time; that is why the default is 1. The first
-            /// failure that is found may differ from run to run.
+            /// With several workers the body runs on several threads at the same time. Statics
+            /// belong to one execution each, as with one worker. Resources that raddle does not
+            /// control, such as a file or a std `Mutex` around a counter, are shared by executions
+            /// that run at the same time; that is why the default is 1. The first failure that is
+            /// found may differ from run to run.
             workers(usize): NonZeroUsize = NonZeroUsize::MIN;
             {
                 kind: SettingKind::Number { from: 1, to: 1024 },
@@ -131,8 +167,9 @@ macro_rules! settings {
 
             /// Whether to resume interrupted exhaustive searches.
             ///
-            /// A search starts anew by default. The program and the settings must be those of the interrupted
-            /// search; `max_time` and `max_executions` count from here, the report counts both parts.
+            /// By default a search starts from the beginning. The program and the settings must be
+            /// those of the interrupted search; `max_time` and `max_executions` count from here,
+            /// the report counts both parts.
             resume(bool): bool = false;
             {
                 kind: SettingKind::Switch,
@@ -145,10 +182,10 @@ macro_rules! settings {
 
             /// Whether to continue from earlier runs, reusing their recorded executions and coverage.
             ///
-            /// Off by default. Schedules that failed in any earlier run are replayed first, classes of earlier runs
-            /// are not counted as new, their coverage is kept, and random choices differ from theirs. This is for
-            /// checks that are too large for one run: each continues where the last has stopped. Every execution is
-            /// checked nevertheless.
+            /// Off by default. Schedules that failed in any earlier run are replayed first. Classes
+            /// of earlier runs are not counted as new, their coverage is kept, and random choices
+            /// differ from theirs. This is for checks that are too large for one run: each
+            /// continues where the last one stopped. Every execution is checked nevertheless.
             ///
             /// The record is one file, `target/raddle/runs.redb`, in which a check has the name of its test; a check
             /// without a name is not recorded. Strategies that end by themselves ([`Strategy::Exhaustive`], for
@@ -191,14 +228,18 @@ macro_rules! settings {
             }
 
             /// Whether to collect distinct failures instead of stopping at the first.
+            ///
+            /// Off by default. `assert_ok` panics with the first of them and says how many there are; JSON, JUnit files
+            /// and pages have all. After a data race of plain accesses in a native program, these accesses become
+            /// scheduling points, so that failures are found that the race leads to.
             keep_going(bool): bool = false;
             {
                 kind: SettingKind::Switch,
                 option: is("true"),
-                variable: not("`assert_ok` reports one failure"),
-                flag: not("`assert_ok` reports one failure"),
+                variable: is("RADDLE_KEEP_GOING"),
+                flag: is("keep-going", ""),
                 default: "`false`",
-                book: "",
+                book: "in native programs also what a [data race](native.md#races) leads to",
             }
 
             /// Whether to explore spurious wake-ups of `Condvar` and `park`.
@@ -243,9 +284,10 @@ macro_rules! settings {
             /// Whether memory that a thread has freed is what its next allocation of that size gets.
             ///
             /// Off by default: no memory is used twice within an execution. It needs the allocator
-            /// `raddle::alloc::Quarantine` and `Memory::Sc`, and concerns blocks of up to a kilobyte. With it, a check
-            /// finds the ABA problem: a compare-exchange that takes a new node for the old one at the same address.
-            /// Such a check never promises every behaviour, because the use of memory is no event of the search.
+            /// `raddle::alloc::Quarantine` and `Memory::Sc`, and applies to blocks of up to a
+            /// kilobyte. With it, a check finds the ABA problem: a compare-exchange that takes a
+            /// new node for the old one at the same address. Such a check never guarantees that
+            /// every behaviour was run, because the reuse of memory is not an event of the search.
             reuse_memory(bool): bool = false;
             {
                 kind: SettingKind::Switch,
@@ -285,10 +327,11 @@ macro_rules! settings {
                 book: "also of reading twice under one `RwLock`; nothing, a warning or a failure",
             }
 
-            /// Level of messages that are never received.
+            /// Level of messages that are never received and values that are never dropped.
             ///
             /// A warning by default. Messages left in a `raddle::port::Port` when every thread has ended count.
-            /// Channels of `mpsc` do not: dropping a receiver discards its messages on purpose.
+            /// Channels of `mpsc` do not: dropping a receiver discards its messages on purpose. Values are those
+            /// of a `TrackedArc` that an execution has made, and has not dropped before its end or with its statics.
             leaks(Level): Level = Level::Warn;
             {
                 kind: SettingKind::Choice(&["allow", "warn", "deny"]),
@@ -296,7 +339,7 @@ macro_rules! settings {
                 variable: not("a property of the test, not of the run"),
                 flag: not("a property of the test, not of the run"),
                 default: "`warn`",
-                book: "those left in a port when every thread has ended",
+                book: "messages left in a port, and values of a `TrackedArc` that outlive the execution",
             }
 
             /// Whether to measure coverage, or the metrics to measure.
@@ -330,10 +373,10 @@ macro_rules! settings {
 
             /// Whether to minimise the schedule of a failure.
             ///
-            /// On by default: the check looks for the shortest execution that fails in the same way, with the fewest
-            /// preemptions above all, and for two steps whose order decides. For a failure that runs the body less
-            /// than a hundred times if the program is small, and up to some 10,000 times or 5 seconds if it is
-            /// large; the report does not count these runs.
+            /// On by default: the check searches for the shortest execution that fails in the same
+            /// way, with the fewest preemptions above all, and for two steps whose order decides. A
+            /// small program is run less than a hundred times for a failure, a large one up to some
+            /// 10,000 times or 5 seconds; the report does not count these runs.
             shorten(bool): bool = true;
             {
                 kind: SettingKind::Switch,
@@ -360,9 +403,10 @@ macro_rules! settings {
 
             /// Maximum time of a thread without a scheduling point; no time turns the watchdog off.
             ///
-            /// 10 seconds by default. After that the test hangs for a reason that raddle cannot see, such as a std
-            /// lock acquired twice or a loop that calls nothing controlled: the execution is printed, its schedule
-            /// saved, and the process ends with code 2. [`Duration::ZERO`] turns the watchdog off.
+            /// 10 seconds by default. After that the test hangs for a reason that raddle cannot
+            /// observe, such as a std lock acquired twice or a loop that calls nothing controlled.
+            /// The execution is printed, its schedule saved, and the process ends with code 2.
+            /// [`Duration::ZERO`] turns the watchdog off.
             watchdog(Duration): Duration = Duration::from_secs(10);
             {
                 kind: SettingKind::Time { from: 0 },
@@ -401,8 +445,8 @@ macro_rules! settings {
             /// [`Strategy::Enumerate`] all schedules within the bound are run. Other strategies ignore the bound, and
             /// so does the random part of `Auto`.
             ///
-            /// Under [`Memory::Rc11`], a read weaker than `SeqCst` may be scheduled late and still take an old write,
-            /// so that more classes need no preemption.
+            /// Under [`Memory::Rc11`], a read weaker than `SeqCst` may be scheduled late and still
+            /// be stale, so that more classes need no preemption.
             preemptions(u32): Option<u32> = None;
             {
                 kind: SettingKind::Number { from: 0, to: u32::MAX as u64 },
@@ -477,9 +521,9 @@ macro_rules! settings {
 
             /// Whether to replay the schedules of earlier failures first.
             ///
-            /// They are those in the directory `raddle-schedules/TEST` of the package, and the one that the last
-            /// failure of the check saved. On for [`check`](crate::check) and `#[raddle::test]`, off for a `Checker`,
-            /// which runs the requested search and nothing else.
+            /// These are the schedules in the directory `raddle-schedules/TEST` of the package, and
+            /// the one that the last failure of the check saved. On for [`check`](crate::check) and
+            /// `#[raddle::test]`, off for a `Checker`, which runs only the requested search.
             known_schedules(bool): bool = false;
             {
                 kind: SettingKind::Switch,
@@ -564,6 +608,16 @@ macro_rules! settings {
                 flag: is("restart", "RESTART"),
                 default: "`snapshot`",
                 book: "see [how executions begin anew](native.md#how-executions-begin-anew)",
+            }
+
+            /// Whether to report reads of memory that nothing has written: blocks of `malloc`, and variables.
+            uninitialised: bool;
+            {
+                kind: SettingKind::Switch,
+                variable: "RADDLE_UNINITIALISED",
+                flag: is("uninitialised", ""),
+                default: "`false`",
+                book: "see [Uninitialised memory](native.md#uninitialised-memory)",
             }
 
             /// Maximum number of bytes from `malloc` in an execution.
@@ -659,7 +713,7 @@ choices! {
         Os = "os",
     }
 
-    /// How each execution of a native program begins with the same state.
+    /// Method by which each execution of a native program begins with the same state.
     Restart {
         /// Memory is restored from a snapshot.
         Snapshot = "snapshot",

@@ -62,6 +62,5 @@ fn main() {
 
     println!("Look again:");
     let report = Checker::new().run(|| two_letters(Postbox::hand_in_and_look_again));
-    println!("{report}");
     report.assert_ok();
 }

@@ -43,14 +43,14 @@ impl Graph {
         Relation::identity(self.events.len(), set)
     }
 
-    /// `sb ∪ rf` is acyclic.
+    /// True when `sb ∪ rf` is acyclic.
     pub fn is_grounded(&self) -> bool {
         let order = self.program.or(&self.threads).or(&self.reads_from);
         order.is_acyclic()
     }
 
-    /// `hb = (sb ∪ sw)+`, where starting and joining threads synchronises, and initial writes come
-    /// before everything.
+    /// Returns `hb = (sb ∪ sw)+`, where starting and joining threads synchronises, and initial
+    /// writes happen before everything.
     pub fn happens_before(&self) -> Relation {
         let (sb, rf, rmw) = (&self.program, &self.reads_from, &self.updates);
         // rs = [W] ; (rf ; rmw)*
@@ -69,19 +69,19 @@ impl Graph {
         sb.or(&self.threads).or(&sw).repeated()
     }
 
-    /// `rb = rf⁻¹ ; mo`.
+    /// Returns `rb = rf⁻¹ ; mo`.
     fn reads_before(&self, mo: &Relation) -> Relation {
         self.reads_from.inverse().then(mo)
     }
 
-    /// No `rmw` edge is in `rb ; mo`: no write comes between the halves of an update.
+    /// True when no `rmw` edge is in `rb ; mo`: no write comes between the halves of an update.
     fn is_atomic(&self, mo: &Relation, rb: &Relation) -> bool {
         let between = rb.then(mo);
         let torn = self.updates.where_both(|a, b| between.has(a, b));
         torn == Relation::empty(self.events.len())
     }
 
-    /// True when sequential consistency allows it: `sb ∪ rf ∪ mo ∪ rb` is acyclic.
+    /// True when sequential consistency allows the graph: `sb ∪ rf ∪ mo ∪ rb` is acyclic.
     pub fn is_sequentially_consistent(&self, mo: &Relation) -> bool {
         let rb = self.reads_before(mo);
         let program = self.program.or(&self.threads);
@@ -89,21 +89,21 @@ impl Graph {
         self.is_atomic(mo, &rb) && order.is_acyclic()
     }
 
-    /// True when RC11 allows it, with `hb` from [`happens_before`](Graph::happens_before) and the order of
-    /// SeqCst operations of C++20.
+    /// True when RC11 allows the graph, with `hb` from [`happens_before`](Graph::happens_before)
+    /// and the order of SeqCst operations of C++20.
     pub fn is_rc11(&self, hb: &Relation, mo: &Relation) -> bool {
         let eco = self.extended_coherence(mo);
         self.is_coherent(hb, mo, &eco) && self.order_of_sc(hb, &eco).is_acyclic()
     }
 
-    /// The same with the order of the paper.
+    /// As [`is_rc11`](Graph::is_rc11), with the order of SeqCst operations of the paper.
     pub fn is_rc11_of_the_paper(&self, hb: &Relation, mo: &Relation) -> bool {
         let eco = self.extended_coherence(mo);
         let rb = self.reads_before(mo);
         self.is_coherent(hb, mo, &eco) && self.partial_sc(hb, mo, &rb, &eco).is_acyclic()
     }
 
-    /// `eco = (rf ∪ mo ∪ rb)+`.
+    /// Returns `eco = (rf ∪ mo ∪ rb)+`.
     fn extended_coherence(&self, mo: &Relation) -> Relation {
         let rb = self.reads_before(mo);
         self.reads_from.or(mo).or(&rb).repeated()
@@ -115,8 +115,8 @@ impl Graph {
             && self.is_atomic(mo, &self.reads_before(mo))
     }
 
-    /// The pairs of SeqCst operations whose order in `S` C++20 gives. An update is one operation there:
-    /// its two halves come in one place, so what is before or after the one is so for the other.
+    /// Returns the pairs of SeqCst operations whose order in `S` C++20 determines. An update is one
+    /// operation there, so both halves have the same predecessors and successors.
     fn order_of_sc(&self, hb: &Relation, eco: &Relation) -> Relation {
         let whole = self.updates.or(&self.updates.inverse()).optional();
         let sb = self.program.where_both(|a, b| !self.updates.has(a, b));
@@ -136,7 +136,7 @@ impl Graph {
             .then(&whole)
     }
 
-    /// `psc`, the partial order that SeqCst events must respect.
+    /// Returns `psc`, the partial order that SeqCst events must respect.
     fn partial_sc(&self, hb: &Relation, mo: &Relation, rb: &Relation, eco: &Relation) -> Relation {
         let sb = &self.program;
         // scb = sb ∪ (sb≠loc ; hb ; sb≠loc) ∪ hb|loc ∪ mo ∪ rb

@@ -1,16 +1,16 @@
-//! Every assignment of sources to reads, whatever the memory model allows.
+//! Every assignment of sources to reads, independently of the memory model.
 //!
 //! No model here has out-of-thin-air values: program order and reads-from together are acyclic. So
-//! every candidate can be reached by letting one read after the other take a write that has been
-//! reached before, and writes follow from the reads before them.
+//! every candidate is built by one read after the other, each from a write that exists already;
+//! writes follow from the reads before them.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 use super::program::{self, Litmus, Location, Operation, REGISTERS};
 
-/// An event by its thread and its position there. Main is thread 0, and the events count that begin
-/// and end a thread, start and join one.
+/// Name of an event: its thread and its position there. Main is thread 0, and the events that
+/// begin, end, start and join threads count.
 pub type Name = (usize, u32);
 
 /// The source of a read; `None` is the initial value.
@@ -222,7 +222,7 @@ impl<'a> Unfolding<'a> {
     }
 }
 
-/// The ordering of the read of an update.
+/// Returns the ordering of the read of an update.
 fn read_half(ordering: Ordering) -> Ordering {
     match ordering {
         Acquire | AcqRel => Acquire,
@@ -231,7 +231,7 @@ fn read_half(ordering: Ordering) -> Ordering {
     }
 }
 
-/// The ordering of the write of an update.
+/// Returns the ordering of the write of an update.
 fn write_half(ordering: Ordering) -> Ordering {
     match ordering {
         Release | AcqRel => Release,

@@ -8,7 +8,7 @@ use super::program::Litmus;
 use super::run::{MODELS, Observed, STRATEGIES, observe};
 use super::{Allowed, Class, Model, allowed, classes};
 
-/// More than any program here has classes.
+/// Maximum number of executions; no program here has as many classes.
 const MAX_CLASSES: u64 = 1_000_000;
 
 /// A comparison in which raddle and the axioms agree.
@@ -60,7 +60,7 @@ fn compare_under(
     Ok(())
 }
 
-/// Panics unless raddle's search runs what the axioms allow.
+/// Panics unless raddle's search runs the classes that the axioms allow.
 #[track_caller]
 pub fn assert_compared(litmus: &Litmus) {
     if let Err(text) = compare(litmus, 0) {
@@ -78,7 +78,7 @@ pub fn assert_counts(rc11: usize, sc: usize, litmus: &Litmus) {
 }
 
 /// Panics unless the axioms of RC11 allow (or forbid) these values to be read, thread by thread and
-/// main last; and unless raddle runs what the axioms allow.
+/// main last; and unless raddle runs the classes that the axioms allow.
 #[track_caller]
 pub fn assert_allows(is_allowed: bool, values: &[i32], litmus: &Litmus) {
     let outcomes = allowed(litmus, Model::Rc11).outcomes;
@@ -107,7 +107,7 @@ fn difference(expected: &Allowed, found: &Observed, once: bool) -> Result<(), St
     }
 }
 
-/// A class in a form to read: `1.2 after 2.1` is the third event of thread 1, which reads or follows
+/// Returns a class as text: `1.2 after 2.1` is the third event of thread 1, which reads or follows
 /// the second of thread 2. Each thread's event 0 is its begin, and main is thread 0.
 fn shown(class: &Class) -> String {
     let mut text = String::new();

@@ -49,7 +49,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The graph of a candidate.
+    /// Returns the graph of a candidate.
     pub fn new(candidate: &[Vec<Action>]) -> Self {
         let mut events: Vec<_> = (0..LOCATIONS)
             .map(|location| Event {
@@ -132,7 +132,7 @@ impl Graph {
             .add(write.expect("there is such a write"), read);
     }
 
-    /// Returns the events for which this holds.
+    /// Returns the events that satisfy the predicate.
     pub fn set(&self, holds: impl Fn(&Event) -> bool) -> Set {
         let events = self.events.iter().enumerate();
         let held = events.filter(|(_, event)| holds(event));
@@ -148,7 +148,7 @@ impl Graph {
         location(a).is_some() && location(a) == location(b)
     }
 
-    /// `mo`: returns every order of the writes to each location, the initial one first.
+    /// Returns every `mo`: the orders of the writes to each location, the initial one first.
     pub fn coherence_orders(&self) -> Vec<Relation> {
         let mut found = vec![Relation::empty(self.events.len())];
         for location in (0..LOCATIONS).map(Location) {
@@ -186,7 +186,7 @@ impl Graph {
     }
 }
 
-/// Every order of the items from `fixed` on.
+/// Appends every order of the items from `fixed` on.
 fn permute(items: &mut [usize], fixed: usize, found: &mut Vec<Vec<usize>>) {
     if fixed >= items.len() {
         return found.push(items.to_vec());

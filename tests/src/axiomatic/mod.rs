@@ -33,7 +33,7 @@ pub enum Model {
     Sc,
     /// The repaired C11 model, with the order of SeqCst of C++20.
     Rc11,
-    /// The same with the order of SeqCst of the paper.
+    /// RC11 with the order of SeqCst of the paper.
     Rc11Paper,
 }
 
@@ -82,7 +82,7 @@ pub fn classes(litmus: &Litmus, model: Model) -> usize {
     allowed(litmus, model).classes.len()
 }
 
-/// True when there are at most `limit` assignments of sources and orders, whatever the model.
+/// True when there are at most `limit` assignments of sources and orders, under any model.
 pub fn is_small(litmus: &Litmus, limit: usize) -> bool {
     candidate::candidates(litmus, limit).is_some_and(|candidates| {
         let mut left = limit;
@@ -94,7 +94,7 @@ pub fn is_small(litmus: &Litmus, limit: usize) -> bool {
     })
 }
 
-/// The name of a class, and the part of it about reads.
+/// Returns the name of a class, and the part of it about reads.
 fn name(graph: &Graph, mo: &Relation) -> (Class, Class) {
     let mut reads = Class::new();
     let mut writes = Class::new();
@@ -116,7 +116,7 @@ fn name(graph: &Graph, mo: &Relation) -> (Class, Class) {
         }
     }
     let mut class = writes;
-    // An update comes just after what it reads.
+    // An update comes directly after its source.
     class.extend(&reads);
     (class, reads)
 }

@@ -89,17 +89,17 @@ pub enum Statement {
     When(Register, i32, Vec<Statement>),
 }
 
-/// Reads.
+/// Returns a read.
 pub fn load(into: Register, from: Location, ordering: Ordering) -> Statement {
     Statement::Perform(Some(into), Operation::Load(from, ordering))
 }
 
-/// Writes.
+/// Returns a write.
 pub fn store(to: Location, value: impl Into<Value>, ordering: Ordering) -> Statement {
     Statement::Perform(None, Operation::Store(to, value.into(), ordering))
 }
 
-/// Adds, and keeps the value before.
+/// Returns an addition that keeps the value before.
 pub fn fetch_add(
     into: Register,
     to: Location,
@@ -110,7 +110,7 @@ pub fn fetch_add(
     Statement::Perform(Some(into), operation)
 }
 
-/// Writes, and keeps the value before.
+/// Returns a write that keeps the value before.
 pub fn swap(
     into: Register,
     to: Location,
@@ -121,7 +121,7 @@ pub fn swap(
     Statement::Perform(Some(into), operation)
 }
 
-/// Writes the second value if it finds the first, and keeps the value found.
+/// Returns a write of the second value if the first is found; it keeps the value found.
 pub fn compare_exchange(
     into: Register,
     to: Location,
@@ -135,12 +135,12 @@ pub fn compare_exchange(
     Statement::Perform(Some(into), operation)
 }
 
-/// A fence.
+/// Returns a fence.
 pub fn fence(ordering: Ordering) -> Statement {
     Statement::Perform(None, Operation::Fence(ordering))
 }
 
-/// Runs the statements if the register has this value.
+/// Returns a conditional: the statements run if the register has this value.
 pub fn when(register: Register, value: i32, then: impl Into<Vec<Statement>>) -> Statement {
     Statement::When(register, value, then.into())
 }
@@ -159,7 +159,7 @@ pub struct Litmus {
     pub after: Vec<Statement>,
 }
 
-/// A program of threads that are started and joined by a main without statements.
+/// Returns a program of threads that are started and joined by a main without statements.
 pub fn litmus<const N: usize>(threads: [Vec<Statement>; N]) -> Litmus {
     Litmus {
         threads: threads.into(),
@@ -168,25 +168,25 @@ pub fn litmus<const N: usize>(threads: [Vec<Statement>; N]) -> Litmus {
 }
 
 impl Litmus {
-    /// The same with these statements of main at the beginning.
+    /// Sets the statements of main at the beginning.
     pub fn before(mut self, statements: impl Into<Vec<Statement>>) -> Self {
         self.before = statements.into();
         self
     }
 
-    /// The same with these statements of main beside the threads.
+    /// Sets the statements of main beside the threads.
     pub fn beside(mut self, statements: impl Into<Vec<Statement>>) -> Self {
         self.beside = statements.into();
         self
     }
 
-    /// The same with these statements of main at the end.
+    /// Sets the statements of main at the end.
     pub fn after(mut self, statements: impl Into<Vec<Statement>>) -> Self {
         self.after = statements.into();
         self
     }
 
-    /// The same with other statements in place of each that performs an operation.
+    /// Returns the program with other statements in place of each that performs an operation.
     pub fn rewritten(&self, mut change: impl FnMut(&Statement) -> Vec<Statement>) -> Self {
         let mut litmus = self.clone();
         for body in litmus.bodies_mut() {
@@ -195,7 +195,7 @@ impl Litmus {
         litmus
     }
 
-    /// All lists of statements, those inside others left out.
+    /// Iterates over all lists of statements that are not inside others.
     pub fn bodies_mut(&mut self) -> impl Iterator<Item = &mut Vec<Statement>> {
         let main = [&mut self.before, &mut self.beside, &mut self.after];
         self.threads.iter_mut().chain(main)
@@ -216,7 +216,7 @@ fn rewritten(
 }
 
 /// Runs the statements, with the registers so far. `perform` returns the value read, or `None` to
-/// stop; then so does this.
+/// stop; then this returns `None` too.
 pub fn run(
     statements: &[Statement],
     registers: &mut [i32; REGISTERS],

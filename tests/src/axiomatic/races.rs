@@ -1,8 +1,8 @@
 //! Data races by the axioms, and as raddle finds them.
 //!
-//! The variable [`Z`] stands for a cell. By the axioms its accesses are relaxed and order nothing, and
-//! they race if one is a write and neither happens before the other. Under raddle they are accesses of
-//! an `UnsafeCell`, each after a yield, so that events have the same names.
+//! The variable [`Z`] represents a cell. By the axioms its accesses are relaxed and order nothing,
+//! and they race if one is a write and neither happens before the other. Under raddle they are
+//! accesses of an `UnsafeCell`, each after a yield, so that events have the same names.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,7 +20,7 @@ use super::{Class, Model, candidate, name, run};
 /// Classes, without decisions about the cell, and true for those with a race.
 pub type Racy = HashMap<Class, bool>;
 
-/// The program with accesses of the cell in random places.
+/// Returns the program with accesses of the cell in random places.
 pub fn with_cell(litmus: &Litmus, rng: &mut Rng) -> Litmus {
     litmus.rewritten(|statement| {
         let mut statement = statement.clone();
@@ -87,7 +87,8 @@ struct World {
     cell: UnsafeCell<i32>,
 }
 
-// SAFETY: one OS thread runs everything; a race of modelled threads is what the test looks for.
+// SAFETY: `Sync` needs exclusion between OS threads: one runs everything. Races of modelled threads
+// are the subject of the test.
 unsafe impl Sync for World {}
 
 impl World {
@@ -95,12 +96,14 @@ impl World {
         match operation {
             Operation::Load(Z, _) => {
                 thread::yield_now();
-                // SAFETY: as above.
+                // SAFETY: one OS thread runs everything, so no other access happens during this
+                // one.
                 self.cell.with(|value| unsafe { *value })
             }
             Operation::Store(Z, new, _) => {
                 thread::yield_now();
-                // SAFETY: as above.
+                // SAFETY: one OS thread runs everything, so no other access happens during this
+                // one.
                 self.cell.with_mut(|value| unsafe { *value = new });
                 0
             }

@@ -25,7 +25,7 @@ enum Style {
     SeqCst,
 }
 
-/// A random program of two to four threads, main among them.
+/// Returns a random program of two to four threads, main among them.
 pub fn random(rng: &mut Rng) -> Litmus {
     let styles = [
         Style::Mixed,
@@ -46,8 +46,8 @@ pub fn random(rng: &mut Rng) -> Litmus {
     }
 }
 
-/// A random program whose threads are related by sequentially consistent accesses, and that accesses the
-/// same locations in weaker ways, too.
+/// Returns a random program whose threads are related by sequentially consistent accesses, with
+/// weaker accesses of the same locations.
 pub fn mixed(rng: &mut Rng) -> Litmus {
     let mut random = Random {
         style: Style::SeqCst,
@@ -94,8 +94,8 @@ impl Random<'_> {
         litmus
     }
 
-    /// Threads in a cycle, each of which shares a location with the next, and some more accesses.
-    /// Most weak behaviours are of this form.
+    /// Returns threads in a cycle, each of which shares a location with the next, and some more
+    /// accesses. Most weak behaviours are of this form.
     fn cycle(&mut self) -> Litmus {
         let threads = *self.rng.choice(&[2, 2, 3]).expect("not empty");
         let mut litmus = Litmus::default();
@@ -135,7 +135,7 @@ impl Random<'_> {
         body
     }
 
-    /// An access somewhere, perhaps only on a condition.
+    /// Returns a random access, perhaps conditional.
     fn statement(&mut self) -> Statement {
         self.left -= 1;
         let location = Location(self.rng.usize(0..self.locations));
@@ -197,7 +197,7 @@ impl Random<'_> {
         self.ordering(&[Relaxed, Acquire, Release, AcqRel, SeqCst])
     }
 
-    /// One of these, weakest first and strongest last, as the style has it.
+    /// Returns one of these orderings, weakest first and strongest last, by the style.
     fn ordering(&mut self, legal: &[Ordering]) -> Ordering {
         let common = match self.style {
             Style::Mixed => legal,

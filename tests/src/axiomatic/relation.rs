@@ -1,6 +1,6 @@
 //! Relations over at most 64 events, as bit matrices; slow and plain.
 
-/// Some of the events.
+/// A set of events.
 pub type Set = u64;
 
 /// A set of pairs of events.
@@ -9,7 +9,7 @@ pub struct Relation {
     rows: Vec<Set>,
 }
 
-/// The members of a set.
+/// Iterates over the members of a set.
 pub fn members(set: Set) -> impl Iterator<Item = usize> {
     let mut left = set;
     std::iter::from_fn(move || {
@@ -20,7 +20,7 @@ pub fn members(set: Set) -> impl Iterator<Item = usize> {
 }
 
 impl Relation {
-    /// No two of these many events are related.
+    /// Returns the empty relation over this number of events.
     pub fn empty(events: usize) -> Self {
         assert!(events <= 64, "too large for a naive enumerator");
         Relation {
@@ -28,7 +28,7 @@ impl Relation {
         }
     }
 
-    /// `[P]`: the events of a set, each with itself.
+    /// Returns `[P]`: the events of a set, each with itself.
     pub fn identity(events: usize, set: Set) -> Self {
         let mut relation = Relation::empty(events);
         members(set).for_each(|event| relation.add(event, event));
@@ -50,7 +50,7 @@ impl Relation {
         self.rows[a]
     }
 
-    /// The pairs of either.
+    /// Returns the pairs of either relation.
     pub fn or(&self, other: &Relation) -> Self {
         let rows = self.rows.iter().zip(&other.rows);
         Relation {
@@ -58,7 +58,7 @@ impl Relation {
         }
     }
 
-    /// The pairs for which this holds too.
+    /// Returns the pairs that satisfy the predicate.
     pub fn where_both(&self, holds: impl Fn(usize, usize) -> bool) -> Self {
         let row = |(a, &row): (usize, &Set)| {
             let kept = members(row).filter(|&b| holds(a, b));
@@ -69,7 +69,7 @@ impl Relation {
         }
     }
 
-    /// `self ; next`: the pairs connected by one step of each.
+    /// Returns `self ; next`: the pairs connected by one step of each.
     pub fn then(&self, next: &Relation) -> Self {
         let row = |&row: &Set| members(row).fold(0, |set, middle| set | next.rows[middle]);
         Relation {
@@ -77,14 +77,14 @@ impl Relation {
         }
     }
 
-    /// `self?`: one step or none.
+    /// Returns `self?`: one step or none.
     pub fn optional(&self) -> Self {
         let mut result = self.clone();
         (0..self.rows.len()).for_each(|event| result.add(event, event));
         result
     }
 
-    /// `self+`: one step or more.
+    /// Returns `self+`: one step or more.
     pub fn repeated(&self) -> Self {
         let mut result = self.clone();
         for middle in 0..result.rows.len() {
@@ -98,7 +98,7 @@ impl Relation {
         result
     }
 
-    /// The pairs the other way round.
+    /// Returns the inverse relation.
     pub fn inverse(&self) -> Self {
         let mut result = Relation::empty(self.rows.len());
         for (a, &row) in self.rows.iter().enumerate() {

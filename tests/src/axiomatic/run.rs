@@ -80,7 +80,7 @@ pub fn observe(
     }
 }
 
-/// The name of the class of an execution, and the part of it about reads.
+/// Returns the name of the class of an execution, and the part of it about reads.
 pub(super) fn name(execution: &Execution) -> (Class, Class) {
     let short = |(path, index): &(ThreadPath, u32)| (number(path), *index);
     let mut class = Class::new();
@@ -104,7 +104,7 @@ pub(super) fn name(execution: &Execution) -> (Class, Class) {
     (class, reads)
 }
 
-/// Main is 0, and it starts all the others.
+/// Returns the number of a thread: main is 0, and it starts all the others.
 fn number(path: &ThreadPath) -> usize {
     match path.steps() {
         [] => 0,

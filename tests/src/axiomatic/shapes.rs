@@ -72,7 +72,7 @@ pub const ISA2: Shape = Shape {
         &[Read(Z), Read(X)],
     ],
 };
-/// Like `RWC`, with the first write passed on by another thread.
+/// Like `RWC`, with the first write propagated by another thread.
 pub const W_RWC: Shape = Shape {
     name: "W+RWC",
     threads: &[
@@ -164,13 +164,13 @@ pub fn acquires(ordering: Ordering) -> bool {
 }
 
 impl Shape {
-    /// The program with these orderings.
+    /// Returns the program with these orderings.
     pub fn with(&self, write: Ordering, read: Ordering) -> Litmus {
         self.fenced(write, read, |_| None)
     }
 
-    /// The program with these orderings, and with this fence between the two accesses of each
-    /// thread.
+    /// Returns the program with these orderings, and with this fence between the two accesses of
+    /// each thread.
     pub fn fenced(
         &self,
         write: Ordering,

@@ -34,13 +34,19 @@ const USES: &[(&str, &[&str])] = &[
             "raddle-report",
         ],
     ),
+    ("raddle-loom", &["raddle", "raddle-check"]),
     (
         "raddle-native",
         &["raddle-check", "raddle-engine", "raddle-settings"],
     ),
     (
         "cargo-raddle",
-        &["raddle-report", "raddle-runs", "raddle-settings"],
+        &[
+            "raddle-engine",
+            "raddle-report",
+            "raddle-runs",
+            "raddle-settings",
+        ],
     ),
 ];
 

@@ -63,6 +63,7 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
             ("alloc", &["plain"]),
             ("cell", &["plain", "labelled"]),
             ("choose", &[]),
+            ("future", &["sync", "plain"]),
             ("label", &["__private"]),
             ("monitor", &["plain", "labelled"]),
             ("port", &["mailbox", "plain", "labelled"]),
@@ -75,6 +76,19 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
             ("__private", &["labelled"]),
             ("labelled", &[]),
             ("time", &[]),
+        ],
+    ),
+    (
+        "loom",
+        &[
+            ("model", &[]),
+            ("alloc", &[]),
+            ("cell", &[]),
+            ("future", &[]),
+            ("hint", &[]),
+            ("lazy_static", &[]),
+            ("sync", &[]),
+            ("thread", &[]),
         ],
     ),
     (
@@ -199,6 +213,7 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
         "settings",
         &[
             ("native", &["setting", "table", "kind"]),
+            ("strategy", &[]),
             ("setting", &["table", "kind"]),
             ("table", &["kind"]),
             ("kind", &[]),

@@ -66,7 +66,7 @@ const REASONS: &[Reason] = &[
             ("memory/snapshot.rs", &["SNAPSHOT"]),
             (
                 "memory/thread_heaps.rs",
-                &["OWNERS", "START", "TAKEN", "TOTAL"],
+                &["OWNED", "OWNERS", "START", "TAKEN", "TOTAL"],
             ),
             ("process/restart/heap_mark.rs", &["END", "PIECES"]),
         ],
@@ -77,9 +77,14 @@ const REASONS: &[Reason] = &[
             ("host/phase.rs", &["HARNESS", "IS_CHECKING"]),
             ("host/substrate/coroutines.rs", &["IS_FAST"]),
             ("host/substrate/mod.rs", &["IS_OS"]),
-            ("memory/plain_choices.rs", &["CHOICES", "MODE"]),
+            ("execution/shadow_stack.rs", &["ARE_WANTED"]),
+            (
+                "memory/plain_choices.rs",
+                &["CHOICES", "MAY_PROMOTE", "MODE"],
+            ),
+            ("memory/unwritten.rs", &["STATE"]),
             ("process/harness.rs", &["HARNESS", "HOST", "TEST"]),
-            ("process/output.rs", &["BEFORE", "IS_SHOWN"]),
+            ("process/output.rs", &["BEFORE", "IS_SHOWN", "MESSAGES"]),
             ("process/program.rs", &["MAIN"]),
             (
                 "process/restart/fork.rs",
@@ -95,6 +100,7 @@ const REASONS: &[Reason] = &[
             ("process/restart/irreversible.rs", &["IS_REPORTED"]),
             ("process/restart/mod.rs", &["SELECTED"]),
             ("rust/arc_counts.rs", &["ARE_OPERATIONS"]),
+            ("threads/unwritten_reads.rs", &["TRUSTED"]),
         ],
     ),
     (
@@ -102,9 +108,11 @@ const REASONS: &[Reason] = &[
         &[
             ("names/rust_paths.rs", &["HIDES_PARKING_LOT"]),
             ("names/symbols.rs", &["MODULES"]),
+            // Found again when another library is loaded.
+            ("process/destructors.rs", &["FOUND"]),
             ("rust/sync/barrier.rs", &["ANSWER", "SIZE_FIELD"]),
             ("rust/sync/mod.rs", &["IS_DONE", "IS_USED"]),
-            ("rust/sync/modules.rs", &["FUNCTIONS", "MODULES"]),
+            ("rust/sync/modules.rs", &["FUNCTIONS", "MODULES", "UNSEEN"]),
             ("rust/sync/parker.rs", &["PARKS", "WAITS"]),
             ("rust/sync/parking_lot.rs", &["IS_USED"]),
             ("rust/sync/sites.rs", &["ALONE", "IS_OPTIMISED", "SITES"]),
@@ -126,7 +134,7 @@ const REASONS: &[Reason] = &[
             ("io/inherited.rs", &["INHERITED"]),
             ("io/opened.rs", &["BEFORE", "OWN", "TIMERS"]),
             ("process/children.rs", &["HANDLERS_BEFORE"]),
-            ("process/exit_handlers.rs", &["BEFORE"]),
+            ("process/exit_handlers.rs", &["ARE_LOADED", "BEFORE"]),
             ("pthread/keys.rs", &["BEFORE"]),
             ("threads/signals/mod.rs", &["BEFORE"]),
         ],
@@ -139,6 +147,7 @@ const REASONS: &[Reason] = &[
             (
                 "execution/shadow_stack.rs",
                 &[
+                    "ARE_RETURNED",
                     "CALLS",
                     "CHANGES",
                     "LAST",

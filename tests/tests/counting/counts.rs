@@ -153,7 +153,7 @@ fn what_is_assumed_may_be_made_true_by_another_thread() {
     report.assert_ok();
     assert_eq!((report.classes(), report.discarded), (1, 1));
     let summary = report.summary().to_string();
-    let line = "every behaviour was run: 1 class, without 1 run that `assume` discarded (";
+    let line = "every behaviour was run: 1 class, without 1 discarded run (";
     assert!(summary.starts_with(line), "{summary}");
 }
 

@@ -149,9 +149,10 @@ fn auto_goes_on_at_random_with_all_workers() {
         racy_counter(3, 2);
     });
     report.assert_ok();
-    // The rest is for runs that count nowhere, such as those of an estimate.
-    assert!((1_000..=2_000).contains(&report.executions), "{report}");
-    assert!(report.classes() >= 1_000, "{report}");
+    assert!(report.runs() <= 2_000, "{report}");
+    // The rest is for runs of known classes and of an estimate. Workers that drew the same would see a
+    // third of 2,000 at most.
+    assert!(report.classes() > 2_000 / 3, "{report}");
     let report = Checker::new().workers(3).run(|| {
         racy_counter(2, 2);
     });

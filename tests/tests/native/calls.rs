@@ -146,6 +146,20 @@ fn several_descriptors_are_waited_for_at_once() {
         .says("main.1 waits at tests/native/polling.c:39 for any of several descriptors");
 }
 
+/// A timer that is set ends a wait, as in a real run; one that is not does not.
+#[test]
+fn a_wait_that_a_timer_ends_is_no_deadlock() {
+    let program = build("timers.c", "timers");
+    for name in ["polls", "selects", "epolls"] {
+        let finished = run(&program, &[name], &[EXHAUSTIVE]);
+        assert_eq!(finished.exits(0).all_classes(), 1, "{name}");
+        run(&program, &[&format!("never_{name}")], &[EXHAUSTIVE])
+            .exits(1)
+            .says("deadlock after ")
+            .says("for any of several descriptors");
+    }
+}
+
 #[test]
 fn handlers_run_where_their_thread_is() {
     let program = build("signals.c", "signals");

@@ -1,8 +1,9 @@
 //! Functions and destructors that run when the program ends.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::support::{Finished, command_with, compile, workspace};
+use crate::support::{Finished, command_with, compile, compilers, workspace};
 
 /// The line of a source with this comment.
 fn line(source: &str, comment: &str) -> String {
@@ -36,7 +37,7 @@ fn check_with(program: &Path, arguments: &[&str]) -> Finished {
 #[test]
 fn handlers_are_part_of_every_execution() {
     let program = compile("gcc", "handlers.c", "handlers", &["-O1"]);
-    for test in ["in-order", "at-once", "joined", "waits"] {
+    for test in ["in-order", "at-once", "joined", "waits", "sleeps"] {
         check(&program, test).exits(0);
     }
     for (test, failure, comment) in [
@@ -91,6 +92,74 @@ fn static_objects_are_destroyed_in_every_execution() {
         found.exits(1).says(&format!("{failure} after "));
         if !comment.is_empty() {
             found.says(&line("statics.cpp", comment));
+        }
+    }
+}
+
+/// Compiles the program with destructors and the two libraries that it needs.
+fn with_destructors(compiler: &str, test: &str) -> PathBuf {
+    let test = format!("{test}-{compiler}");
+    let library = ["-O1", "-shared", "-fPIC"];
+    let first = compile(compiler, "destructors_first.c", &test, &library);
+    let first = first.to_str().unwrap();
+    let flags = [&library[..], &[first]].concat();
+    let second = compile(compiler, "destructors_second.c", &test, &flags);
+    let libraries = ["-O1", "-Wl,--no-as-needed", first, second.to_str().unwrap()];
+    compile(compiler, "destructors.c", &test, &libraries)
+}
+
+#[test]
+fn destructors_run_after_the_handlers_in_the_order_of_the_system() {
+    for compiler in compilers() {
+        let program = with_destructors(compiler, "destructors-in-order");
+        // Without a check, the C library and the loader call them.
+        let output = Command::new(&program).output().unwrap();
+        let order = String::from_utf8(output.stdout).unwrap();
+        let order = order.trim();
+        let mut letters: Vec<char> = order.chars().collect();
+        letters.sort_unstable();
+        assert_eq!(
+            letters,
+            ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 's'],
+            "{order}"
+        );
+        assert!(order.starts_with("ab") && order.ends_with("hg"), "{order}");
+        for end in ["by-return", "by-exit"] {
+            check_with(&program, &["", order, end]).exits(0);
+            check_with(&program, &["", "abc", end])
+                .exits(1)
+                .says(": failed assertion after 1 execution")
+                .says(&line("destructors_first.c", "compares"));
+        }
+    }
+}
+
+#[test]
+fn destructors_are_part_of_every_execution() {
+    for compiler in compilers() {
+        let program = with_destructors(compiler, "destructors");
+        for (test, failure) in [
+            ("none", "failed assertion"),
+            ("explored", "failed assertion"),
+            ("races", "data race"),
+            ("frees", ""),
+        ] {
+            let found = check(&program, test);
+            found.exits(1).says(&format!("{failure} after "));
+            found.says(&line("destructors.c", test));
+        }
+        // The loader does not call the others if one of them ends the program.
+        assert!(
+            Command::new(&program)
+                .arg("exits")
+                .status()
+                .unwrap()
+                .success()
+        );
+        check(&program, "exits").exits(0);
+        // These ends do not unload the program.
+        for end in ["quickly", "at-once"] {
+            check_with(&program, &["none", "", end]).exits(0);
         }
     }
 }

@@ -260,12 +260,12 @@ fn a_failure_is_replayed() {
     );
     let misspelt = command(
         "replay",
-        &["replay", "--native", "tests::loses_an_updat"],
+        &["replay", "--native", "tests::loses_an_updaet"],
         &[],
     );
     assert_eq!(misspelt.status.code(), Some(2));
     let misspelt = text(&misspelt.stderr);
-    let help = "error: no test is named `tests::loses_an_updat`\n  \
+    let help = "error: no test is named `tests::loses_an_updaet`\n  \
                 help: did you mean `tests::loses_an_update`?\n";
     assert!(misspelt.ends_with(help), "{misspelt}");
 }

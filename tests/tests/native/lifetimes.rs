@@ -223,10 +223,13 @@ fn destroying_in_order_is_right() {
 #[test]
 fn an_alignment_is_a_power_of_two() {
     let program = compile("gcc", "lifetimes.c", "alignment", &["-O1"]);
-    run(&program, &["aligned", "mutex-lock"], &[EXHAUSTIVE])
-        .exits(1)
-        .says(&line("aligned"))
-        .says("it asks for memory with an alignment of 24, which is no power of two");
+    for (situation, comment) in [("aligned", "aligned"), ("aligned-as-a-page", "memalign")] {
+        run(&program, &[situation, "mutex-lock"], &[EXHAUSTIVE])
+            .exits(1)
+            .says(&line(comment))
+            .says("it asks for memory with an alignment of 24, which is no power of two");
+    }
+    run(&program, &["aligned-well", "mutex-lock"], &[EXHAUSTIVE]).exits(0);
 }
 
 #[test]
@@ -279,5 +282,38 @@ fn an_allocation_happens_before_the_free() {
         for case in right {
             assert!(case.contains("every behaviour was run"), "{case}");
         }
+    }
+}
+
+#[test]
+fn a_block_that_is_freed_twice_is_named_with_both_places() {
+    let program = compile("gcc", "lifetimes.c", "freed-twice", &["-O1"]);
+    let all = run(&program, &["freed-twice"], &[EXHAUSTIVE]);
+    let text = format!("\n{}", all.text);
+    let cases: Vec<&str> = text.split("\nfrees ").skip(1).collect();
+    assert_eq!(cases.len(), 3 * 3 * 3);
+    for case in cases {
+        let (name, found) = case.split_once('\n').unwrap();
+        let words: Vec<&str> = name.split(' ').collect();
+        assert!(found.contains(": double free after 1 execution"), "{case}");
+        let verb = |way: &str| if way == "free" { "frees" } else { "resizes" };
+        // Without an order between the two, either is the second.
+        let orders = match words[2] {
+            "2" => vec![(words[0], words[1]), (words[1], words[0])],
+            _ => vec![(words[0], words[1])],
+        };
+        let is_said = orders.iter().any(|(first, second)| {
+            found.contains(&format!("a second time at {}:", line(second)))
+                && found.contains(&format!(
+                    "it {} a block of 16 bytes, made at ",
+                    verb(second)
+                ))
+                && found.contains(&format!(
+                    "{} by main, freed at {}",
+                    line("freed-twice"),
+                    line(first)
+                ))
+        });
+        assert!(is_said, "{case}");
     }
 }

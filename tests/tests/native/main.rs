@@ -4,11 +4,13 @@
 
 mod support;
 
+mod alternatives;
 mod calls;
 mod compilers;
 mod handlers;
 mod harness;
 mod lifetimes;
+mod limits;
 mod pools;
 mod races;
 mod rust_compiled;
@@ -21,3 +23,5 @@ mod rust_tests;
 mod rust_twins;
 mod substrate;
 mod threads;
+mod undoing;
+mod uninitialised;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{EXHAUSTIVE, Finished, build, build_with, run};
+use crate::support::{self, EXHAUSTIVE, Finished, build, build_with, run};
 
 /// What is wrong, in the first line of its story.
 fn message(finished: &Finished) -> &str {
@@ -95,7 +95,7 @@ fn blocks_are_used_while_they_are_there_and_no_further_than_they_go() {
     fails(&program, "freed", "use after free")
         .says("it writes the beginning of a block of 64 bytes, made at tests/native/endings.c:")
         .says(" by main, freed at tests/native/endings.c:107 by main.2\n");
-    fails(&program, "freed-twice", "use after free").says("it frees a block of 64 bytes, made at ");
+    fails(&program, "freed-twice", "double free").says("it frees a block of 64 bytes, made at ");
     fails(&program, "beyond", "out-of-bounds access")
         .says("it writes just behind the end of a block of 8 bytes, made at ");
     for name in ["freed-local", "freed-global"] {
@@ -201,7 +201,7 @@ const STORIES: [(&str, &str); 19] = [
     ("unlocked-read", "data race"),
     ("sequence-lock", "failed assertion"),
     ("join-locked", "deadlock"),
-    ("freed-twice", "use after free"),
+    ("freed-twice", "double free"),
     ("null-pointer", "crash"),
 ];
 
@@ -319,4 +319,98 @@ fn where_variables_are_is_known_whatever_else_there_is() {
     let program = build("extents.c", "extents");
     let finished = run(&program, &[], &[EXHAUSTIVE]);
     assert_eq!(finished.exits(0).all_classes(), 1);
+}
+
+const KEEP_GOING: (&str, &str) = ("RADDLE_KEEP_GOING", "1");
+
+#[test]
+fn a_race_says_how_to_see_what_comes_of_it() {
+    let program = build("plain.c", "race-note");
+    let race = run(&program, &["lost"], &[EXHAUSTIVE]);
+    race.exits(1)
+        .says("raddle: test: data race after ")
+        .says("\n  note: the check ends with this race, before any failure that it leads to")
+        .says("; `--plain promote` goes on with these accesses as scheduling points, `--plain explore` ")
+        .says(", and `--keep-going` reports both, the race and what follows\n");
+    assert!(
+        !race.text.contains("failed assertion after"),
+        "{}",
+        race.text
+    );
+    // Weak memory is explored for atomics only.
+    let weak = [EXHAUSTIVE, ("RADDLE_MEMORY", "rc11")];
+    run(&program, &["lost"], &weak)
+        .exits(1)
+        .says("; with `--memory sc`, `--plain promote` goes on ");
+    // Where races are explored, they do not end the check.
+    let promoted = run(&program, &["lost"], &plain("promote"));
+    assert!(!promoted.text.contains("the check ends with this race"));
+}
+
+#[test]
+fn a_check_that_keeps_going_finds_the_race_and_what_comes_of_it() {
+    let program = build("plain.c", "race-and-assertion");
+    for name in ["lost", "torn-pair"] {
+        let both = run(&program, &[name], &[EXHAUSTIVE, KEEP_GOING]);
+        both.exits(1)
+            .says("raddle: test: data race after ")
+            .says("raddle: test: failed assertion after ");
+        let race = both.text.find("data race after ");
+        assert!(
+            race < both.text.find("failed assertion after "),
+            "{}",
+            both.text
+        );
+        // The schedule of the assertion is one of the promoted program.
+        let assertion = both.text.split("failed assertion after ").nth(1).unwrap();
+        let line = assertion.split("  replay: ").nth(1).unwrap();
+        assert!(line.contains(" RADDLE_KEEP_GOING=1 "), "{line}");
+        let token = line.strip_prefix("RADDLE_REPLAY=").unwrap();
+        let token = token.split(' ').next().unwrap();
+        run(&program, &[name], &[("RADDLE_REPLAY", token), KEEP_GOING])
+            .exits(1)
+            .says("failed assertion after 1 execution (replay)");
+    }
+    // A race that leads to nothing is the only failure.
+    let alone = run(&program, &["whole-pair"], &[EXHAUSTIVE, KEEP_GOING]);
+    alone.exits(1).says("raddle: test: data race after ");
+    assert!(!alone.text.contains("failed assertion"), "{}", alone.text);
+}
+
+#[test]
+fn standard_error_of_a_program_is_hidden_as_its_output_is() {
+    let program = support::compile("gcc", "noisy.c", "noisy", &[]);
+    let program = program.to_str().unwrap();
+    let in_order = ["run", "--strategy", "exhaustive", "--", program, "in-order"];
+    let quiet = support::command(&in_order);
+    quiet.exits(0).says("every behaviour was run: ");
+    assert!(!quiet.text.contains("noise"), "{}", quiet.text);
+    let flags = [
+        "run",
+        "--strategy",
+        "exhaustive",
+        "--keep-going",
+        "--",
+        program,
+    ];
+    let both = support::command(&flags);
+    both.exits(1)
+        .says("data race after ")
+        .says("failed assertion after ");
+    let printed = |line: &str| ["noise of "].iter().any(|start| line.starts_with(start));
+    assert!(!both.text.lines().any(printed), "{}", both.text);
+    // There is a single execution.
+    let replay = [
+        "run",
+        "--replay",
+        both.schedule(),
+        "--keep-going",
+        "--",
+        program,
+    ];
+    let replayed = support::command(&replay);
+    replayed.exits(1);
+    for words in ["fprintf", "write", "perror"] {
+        replayed.says(&format!("\nnoise of {words}"));
+    }
 }

@@ -4,6 +4,7 @@
 //! Such a library takes minutes to build, so what is about it is left out if there is none beside the library
 //! under test; where `RADDLE_STD_REQUIRED` is set, it is built first.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -69,11 +70,15 @@ fn optimised_programs_have_the_classes_of_the_library() {
     let sync = rust("sync.rs", "rust-optimised", &flags);
     assert_eq!(differences(library::CORRECT, &sync), []);
     let twins = rust("twins_main.rs", "rust-optimised", &flags);
-    // Compilers do not tell of `fetch_max`, and leave no trace of `spin_loop`.
-    let is_told = |name: &str| !["exchanges", "spin"].contains(&name);
+    let finished = check(&twins, "exchanges");
+    finished.exits(0).says("not every behaviour was run");
+    finished.says("`fetch_max` was inlined, and its accesses are not seen");
+    // Compilers leave no trace of `spin_loop`.
+    let flags = [flags[0], flags[1], flags[2], "--cfg=without_maximum"];
+    let twins = rust("twins_main.rs", "rust-optimised-seen", &flags);
     let all = twins::ALL.iter().copied();
-    let all: Vec<_> = all.filter(|(name, _)| is_told(name)).collect();
-    assert_eq!(differences(&all, &twins), []);
+    let all = all.filter(|(name, _)| !["exchanges", "spin"].contains(name));
+    assert_eq!(differences(&all.collect::<Vec<_>>(), &twins), []);
 }
 
 /// However a program was compiled, a primitive is recognised as a whole, or the program is not checked: half of a
@@ -111,6 +116,112 @@ fn no_program_has_half_a_primitive() {
     let sync = rust("sync.rs", "half-sync", &flags);
     for (name, _) in library::CORRECT {
         check(&sync, name).exits(2).says(refused);
+    }
+}
+
+/// Ways to optimise, and whether std is optimised together with the program.
+const WAYS: [(&str, &[&str], bool); 7] = [
+    ("one", &["-Copt-level=1"], false),
+    ("two", &["-Copt-level=2"], false),
+    ("three", &["-Copt-level=3", "-Cdebuginfo=1"], false),
+    ("small", &["-Copt-level=s"], false),
+    ("one-unit", &["-Copt-level=2", "-Ccodegen-units=1"], false),
+    ("fat", &["-Copt-level=2", "-Clto=fat"], true),
+    (
+        "thin-apart",
+        &["-Copt-level=2", "-Clto=thin", APART[0], APART[1]],
+        true,
+    ),
+];
+
+/// The program is what it is in library mode, or is not checked, before anything was said of it.
+fn is_whole_or_refused((name, body): (&str, fn()), program: &Path, is_joined: bool) -> bool {
+    let finished = check(program, name);
+    if finished
+        .text
+        .contains("raddle: the program was not checked: ")
+    {
+        finished.exits(2);
+        assert!(!finished.text.contains("every behaviour"), "{name}");
+        return false;
+    }
+    assert!(!is_joined, "{name}: {}", finished.text);
+    let classes = in_the_library(body).classes();
+    let found = finished.exits(0).all_classes();
+    assert_eq!(found, classes, "{name}: {program:?}");
+    true
+}
+
+/// Every primitive of std's, optimised in every way: locks, condition variables, `Once`, barriers, parking, scopes.
+#[test]
+fn primitives_are_recognised_as_a_whole_however_a_program_is_optimised() {
+    let mut checked = 0;
+    for (way, flags, is_joined) in WAYS {
+        let program = rust("sync.rs", &format!("whole-{way}"), flags);
+        for &body in library::CORRECT {
+            checked += usize::from(is_whole_or_refused(body, &program, is_joined));
+        }
+    }
+    // Where std is as it came, all is known by its name or its word.
+    assert!(checked >= 4 * library::CORRECT.len(), "{checked}");
+}
+
+/// Programs that each use one primitive which is known where a thread enters a function: channels of every kind,
+/// scopes, `is_finished`, and atomics.
+const ENTERED: [&str; 10] = [
+    "unbounded",
+    "bounded",
+    "rendezvous",
+    "polled",
+    "timed",
+    "clones",
+    "scope",
+    "is_finished",
+    "maximum",
+    "weak",
+];
+
+/// Each is compiled alone, so that nothing but its own primitive decides.
+#[test]
+fn what_is_known_by_entry_is_known_as_a_whole_or_not_at_all() {
+    let ways = WAYS.iter().filter(|(.., is_joined)| !is_joined);
+    let apart: &[&str] = &["-Copt-level=2", APART[0], APART[1]];
+    let ways = ways.map(|&(way, flags, _)| (way, flags));
+    let (mut refused, mut less) = (BTreeSet::new(), BTreeSet::new());
+    for name in ENTERED {
+        let alone = format!("--cfg={name}");
+        let plain = rust("entered.rs", &format!("entered-{name}"), &[&alone]);
+        let expected = check(&plain, "").exits(0).all_classes();
+        for (way, flags) in ways.clone().chain([("apart", apart)]) {
+            let flags: Vec<&str> = flags.iter().copied().chain([&*alone]).collect();
+            let program = rust("entered.rs", &format!("entered-{name}-{way}"), &flags);
+            let finished = check(&program, "");
+            let text = &finished.text;
+            if text.contains("is recognised only where a thread enters it") {
+                finished.exits(2).says("build it with `cargo raddle`");
+                assert!(!text.contains("behaviour was run"), "{name} {way}: {text}");
+                assert_ne!(way, "apart", "{name}: {text}");
+                refused.insert(name);
+            } else if text.contains("` was inlined, and ") {
+                finished.exits(0).says("not every behaviour was run");
+                less.insert(name);
+            } else {
+                assert_eq!(finished.exits(0).all_classes(), expected, "{name} {way}");
+            }
+        }
+    }
+    assert!(refused.contains("polled"), "{refused:?}");
+    assert_eq!(less, BTreeSet::from(["maximum", "weak"]));
+}
+
+/// A lock is released by an instruction that is in no function of std's any more. Of two threads each may have the
+/// lock first, and the other may come while it is held or after that.
+#[test]
+fn locks_are_known_by_their_words_where_functions_were_merged() {
+    let flags = ["-Copt-level=2", "-Ccodegen-units=1"];
+    let program = rust("merged_ends.rs", "merged-ends", &flags);
+    for name in ["mutex", "rwlock"] {
+        assert_eq!(check(&program, name).exits(0).all_classes(), 4, "{name}");
     }
 }
 

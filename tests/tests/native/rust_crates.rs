@@ -10,9 +10,10 @@ use serde_json::Value;
 
 use crate::rust_expected::Found::{self, Failure, Nothing, NothingSoFar};
 use crate::rust_expected::{EXPECTED, panic};
-use crate::rust_tests::{Checked, Tests, crates, replay, test};
+use crate::rust_tests::{Checked, Tests, crates, replay, test, test_with};
+use crate::support::folder;
 
-/// All tests but those that have twins, and rayon's, run once, with a model of parking_lot.
+/// All tests but those that have twins, rayon's and clients of locks, run once, with a model of parking_lot.
 static TESTS: LazyLock<Tests> = LazyLock::new(|| {
     let budget = [
         "--max-executions",
@@ -23,7 +24,8 @@ static TESTS: LazyLock<Tests> = LazyLock::new(|| {
         "parking_lot",
     ];
     let all = ["--", "--workspace"];
-    let but = ["--exclude", "twins", "--exclude", "parallel-sum"];
+    let but = ["twins", "parallel-sum", "lock-clients"];
+    let but = but.map(|package| ["--exclude", package]).concat();
     test(&[&budget[..], &all, &but].concat())
 });
 
@@ -155,6 +157,37 @@ fn without_a_model_the_code_of_parking_lot_is_checked() {
         "tests::with_parking_lot::three_lock".to_owned(),
     );
     assert!(classes(&tests[&name]) > classes(&TESTS[&name]));
+}
+
+/// The outcomes of all executions of some clients of locks, each once, with these options.
+fn outcomes_of_clients(name: &str, options: &[&str]) -> BTreeSet<String> {
+    let folder = folder("lock-clients");
+    let file = folder.join(name.replace("::", "-"));
+    let _ = std::fs::remove_file(&file);
+    let flags = ["--strategy", "exhaustive", "--budget", "10m"];
+    let filter = ["-p", "lock-clients", name, "--exact"];
+    let all = [&flags[..], options, &filter].concat();
+    let tests = test_with(&all, &[("LOCK_CLIENTS", folder.to_str().unwrap())]);
+    assert_eq!(tests.len(), 1);
+    tests[&("lock_clients".to_owned(), name.to_owned())].all_classes();
+    let text = std::fs::read_to_string(file).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// `tests/real/parking_lot.sh` compares many more, for several versions.
+#[test]
+fn small_clients_see_the_same_with_the_model_and_with_the_code_of_parking_lot() {
+    for (name, outcomes) in [
+        // Before, after, or while the other has the lock; in each case either of the two.
+        ("two_by_one::tt", 4),
+        ("two_by_one::uu", 4),
+        // Readers see nothing, since there is no writer.
+        ("two_by_one::qq", 1),
+    ] {
+        let model = outcomes_of_clients(name, &["--model", "parking_lot"]);
+        assert_eq!(model, outcomes_of_clients(name, &[]), "{name}");
+        assert_eq!(model.len(), outcomes, "{name}: {model:?}");
+    }
 }
 
 /// The locks of parking_lot are locks in the model, and not the atomics that they are made of.

@@ -61,9 +61,15 @@ fn cargo_raddle(arguments: &[&str]) -> Command {
 
 /// Runs tests with these arguments.
 pub fn test(arguments: &[&str]) -> Tests {
+    test_with(arguments, &[])
+}
+
+/// The same with these variables.
+pub fn test_with(arguments: &[&str], variables: &[(&str, &str)]) -> Tests {
     let turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let all = [&["test", "--native", "--json"], arguments].concat();
-    let output = cargo_raddle(&all).output().unwrap();
+    let mut command = cargo_raddle(&all);
+    let output = command.envs(variables.iter().copied()).output().unwrap();
     drop(turn);
     let problems = String::from_utf8_lossy(&output.stderr);
     let code = output.status.code();

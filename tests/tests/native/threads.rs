@@ -1,6 +1,6 @@
 //! C and C++ programs under control: the programs of `tests/native/`, built with the system's compilers.
 
-use crate::support::{self, ENUMERATE, EXHAUSTIVE, build, run};
+use crate::support::{self, ENUMERATE, EXHAUSTIVE, build, command_with, compile, run};
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::sync::{Arc, Mutex, Semaphore};
 use raddle::{Checker, Memory, Strategy, thread};
@@ -77,6 +77,17 @@ fn philosophers() {
         }) as Box<dyn FnOnce() + Send>
     };
     run_all(vec![dine(0, 1), dine(1, 2), dine(0, 2)]);
+}
+
+#[test]
+fn the_coverage_of_a_program_is_printed_where_it_is_measured() {
+    let program = compile("gcc", "program.c", "coverage", &[]);
+    let words = ["run", "--", program.to_str().unwrap()];
+    let without = command_with(&words, &[]);
+    assert!(!without.text.contains("coverage after"), "{}", without.text);
+    command_with(&words, &[("RADDLE_COVERAGE", "1")])
+        .says(": coverage after ")
+        .says("  metric          covered    known  infeasible\n");
 }
 
 #[test]
@@ -459,4 +470,65 @@ fn several_workers_are_as_many_processes_and_count_as_one_does() {
     // What is drawn at random is compared, and so run by one.
     let finished = run(&program, &[], &[workers("3")]);
     assert_eq!(finished.exits(0).all_classes(), 720);
+}
+
+/// A thread's memory is where it was in every execution, whatever its creators did before they started it: more
+/// histories than there are heaps were a false nondeterminism.
+#[test]
+fn addresses_do_not_depend_on_the_history_of_a_threads_creators() {
+    let program = build("many_heaps.c", "many-heaps");
+    let settings = [
+        EXHAUSTIVE,
+        ("RADDLE_NATIVE", "program"),
+        ("RADDLE_MAX_TIME", "10m"),
+    ];
+    run(&program, &[], &settings).exits(0).all_classes();
+}
+
+/// A trace, with a word in place of each address.
+fn without_addresses(trace: &str) -> String {
+    let mut words = String::new();
+    for part in trace.split_inclusive(|c: char| !c.is_ascii_digit()) {
+        let digits = part.trim_end_matches(|c: char| !c.is_ascii_digit());
+        // Other numbers of these programs are small.
+        match digits.len() >= 12 {
+            true => words.push_str(&part.replace(digits, "address")),
+            false => words.push_str(part),
+        }
+    }
+    words
+}
+
+/// Executions, stories and schedules are the same in processes whose memory is elsewhere.
+#[test]
+fn processes_with_other_addresses_agree() {
+    let program = build("stack_nodes.c", "stack-nodes");
+    let whole = ("RADDLE_NATIVE", "program");
+    let found = ["", &"x".repeat(100), &"x".repeat(100_000)].map(|padding| {
+        let padding = ("PADDING", padding);
+        let file = program.with_extension(format!("{}.trace", padding.1.len()));
+        let _ = std::fs::remove_file(&file);
+        let trace = ("RADDLE_TRACE", file.to_str().unwrap());
+        let finished = run(&program, &[], &[EXHAUSTIVE, whole, padding, trace]);
+        let classes = finished.exits(0).all_classes();
+        let trace = std::fs::read_to_string(file).unwrap();
+        let failed = run(&program, &["fails"], &[EXHAUSTIVE, whole, padding]);
+        let story = failed.exits(1).text.split("replay:").next().unwrap();
+        let schedule = failed.schedule().to_owned();
+        (trace, (classes, story.to_owned(), schedule))
+    });
+    let [first, others @ ..] = &found;
+    for (trace, other) in others {
+        assert_ne!(trace, &first.0, "the nodes were at the same addresses");
+        assert_eq!(without_addresses(trace), without_addresses(&first.0));
+        assert_eq!(other, &first.1);
+    }
+    let replay = ("RADDLE_REPLAY", first.1.2.as_str());
+    let padding = "x".repeat(5_000);
+    let replayed = run(
+        &program,
+        &["fails"],
+        &[whole, replay, ("PADDING", &padding)],
+    );
+    replayed.exits(1).says("failed assertion");
 }

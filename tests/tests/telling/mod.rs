@@ -4,6 +4,7 @@
 
 mod about;
 mod alternatives;
+mod beside_polls;
 mod hints;
 mod label;
 mod leaks;

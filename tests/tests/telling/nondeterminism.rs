@@ -57,10 +57,12 @@ fn drops_a_sender(runs: &StdAtomicU32) {
     thread.join().unwrap();
 }
 
-const HELP: &str = "the program must depend on nothing but its schedule: look for time, randomness, \
-                    the order of a hash map, hashing or comparing of addresses, locks that raddle \
-                    does not see, and state kept from one execution to the next, such as the \
-                    contents of a lock made outside the check";
+const HELP: &str = "the program must depend on nothing but its schedule; the usual causes:
+  the order of a `HashMap` or `HashSet`: give it a fixed hasher, `HashMap<K, V, BuildHasherDefault<DefaultHasher>>`
+  `std::time`: use `raddle::time`, whose `Instant` and `SystemTime` are virtual
+  `rand`: use `raddle::any()` or `raddle::choose(0..n)`, which are explored, or a generator with a fixed seed
+  addresses that are hashed or compared, and locks that raddle does not see
+  state kept from one execution to the next, such as the contents of a lock made outside the check";
 
 #[track_caller]
 fn says(program: fn(&StdAtomicU32), facts: &[&str], cause: &str) {

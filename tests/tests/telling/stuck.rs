@@ -281,7 +281,7 @@ fn threads_that_wait_for_each_other_beside_one_that_goes_on() {
         &[
             "main holds Mutex `lock` (since tests/tests/telling/stuck.rs:39), waits at \
              tests/tests/telling/stuck.rs:40 for Mutex `lock`, which it holds itself",
-            "spinner keeps running",
+            "spinner only polls: load flag at tests/tests/telling/stuck.rs:36",
         ],
     );
 }

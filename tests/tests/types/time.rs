@@ -583,6 +583,68 @@ fn outside_a_check_time_is_real() {
     thread::sleep(Duration::from_millis(3));
     thread::sleep_ms(3);
     assert!(start.elapsed() >= Duration::from_millis(6));
-    let other: std::time::SystemTime = SystemTime::now();
-    assert!(other > UNIX_EPOCH);
+    let before = std::time::SystemTime::now();
+    let other: std::time::SystemTime = SystemTime::now().into();
+    assert!(other >= before && SystemTime::from(other) > UNIX_EPOCH);
+}
+
+#[test]
+fn every_execution_begins_at_the_same_time_of_day() {
+    let report = raddle::Checker::new().run(|| {
+        let start = SystemTime::now();
+        let seconds = start.duration_since(UNIX_EPOCH).unwrap();
+        assert_eq!(seconds, Duration::from_secs(1_000_000_000));
+        let clock = Instant::now();
+        let thread = thread::spawn(move || {
+            thread::sleep(Duration::from_secs(u64::from(raddle::choose(1u32..4))));
+            (start.elapsed().unwrap(), clock.elapsed())
+        });
+        let (by_day, by_clock) = thread.join().unwrap();
+        assert_eq!(by_day, by_clock);
+        assert!(SystemTime::now() >= start + by_day);
+        assert!(start.duration_since(start + by_day).is_err());
+    });
+    report.assert_ok();
+    assert_eq!(report.classes(), 3);
+}
+
+/// A program whose threads do something else when the clock shows something else.
+fn branches_on(odd: impl Fn() -> bool + Sync) -> impl Fn() + Sync {
+    move || {
+        let (one, two) = (raddle::sync::Mutex::new(()), raddle::sync::Mutex::new(()));
+        thread::scope(|scope| {
+            scope.spawn(|| drop(one.lock()));
+            match odd() {
+                true => drop(one.lock()),
+                false => drop(two.lock()),
+            }
+        });
+    }
+}
+
+#[test]
+fn real_time_is_nondeterminism_and_virtual_time_is_not() {
+    let toggle = std::sync::atomic::AtomicBool::new(true);
+    let check = || raddle::Checker::new().strategy(raddle::Strategy::Exhaustive);
+    // As a real clock does, it shows something else whenever it is read.
+    let real = branches_on(|| toggle.fetch_xor(true, std::sync::atomic::Ordering::SeqCst));
+    let report = check().run(real);
+    let failure = &report.failures[0];
+    assert_eq!(failure.kind, raddle::FailureKind::Nondeterminism);
+    for cause in [
+        "`HashMap<K, V, BuildHasherDefault<DefaultHasher>>`",
+        "`raddle::time`, whose `Instant` and `SystemTime` are virtual",
+        "`raddle::any()` or `raddle::choose(0..n)`",
+    ] {
+        assert!(failure.message.contains(cause), "{}", failure.message);
+    }
+    let nanoseconds = || {
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .subsec_nanos()
+    };
+    let report = check().run(branches_on(move || nanoseconds() % 2 == 0));
+    report.assert_ok();
+    assert_eq!((report.exhausted, report.classes()), (true, 2));
 }

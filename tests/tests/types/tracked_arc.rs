@@ -466,3 +466,138 @@ fn handles_do_what_stds_do() {
     });
     assert_eq!((inside.classes, inside.kinds()), (1, vec![]));
 }
+
+#[test]
+fn raw_pointers_are_handles_in_the_search() {
+    // The two drops in either order, as for handles that are not raw.
+    let seen = behaviour(&Checker::new(), || {
+        let told = Arc::new(StdMutex::new(None));
+        let value = TrackedArc::new(Tells(Arc::clone(&told)));
+        let raw = TrackedArc::into_raw(value.clone()) as usize;
+        let thread = thread::Builder::new().name("other".to_owned());
+        let thread = thread.spawn(move || {
+            // SAFETY: the pointer is a handle, which is given up here.
+            unsafe { TrackedArc::decrement_strong_count(raw as *const Tells) };
+        });
+        drop(value);
+        thread.unwrap().join().unwrap();
+        told.lock().unwrap().take().expect("it was dropped")
+    });
+    assert_eq!((seen.classes, seen.kinds()), (2, vec![]));
+    assert_eq!(seen.outcomes, ["main", "other"].map(str::to_owned).into());
+}
+
+/// Calls of raw pointers, pinned and unsized handles, with their results.
+macro_rules! raw_calls {
+    ($arc:ident) => {{
+        let value = $arc::new(5);
+        let pointer = $arc::as_ptr(&value);
+        let mut results = Vec::new();
+        // SAFETY: three handles are added, and each is given up once.
+        unsafe {
+            $arc::increment_strong_count(pointer);
+            let raw = $arc::into_raw(value.clone());
+            $arc::increment_strong_count(raw);
+            results.push(text((raw == pointer, $arc::strong_count(&value))));
+            let again = $arc::from_raw(raw);
+            results.push(text((&again, $arc::ptr_eq(&again, &value))));
+            $arc::decrement_strong_count(pointer);
+            drop($arc::from_raw(raw));
+        }
+        results.push(text($arc::strong_count(&value)));
+        results.push(text($arc::try_unwrap(value).is_err()));
+        let pinned = $arc::pin(7);
+        results.push(text(*pinned));
+        results
+    }};
+}
+
+#[test]
+fn raw_pointers_do_what_stds_do() {
+    use std::sync::Arc as StdArc;
+    let std = raw_calls!(StdArc);
+    assert_eq!(std, raw_calls!(TrackedArc));
+    let inside = behaviour(&Checker::new(), || {
+        assert_eq!(std, raw_calls!(TrackedArc));
+    });
+    assert_eq!(inside.kinds(), vec![]);
+}
+
+#[test]
+fn handles_become_unsized_through_stds() {
+    fn unsized_handles() {
+        let numbers = TrackedArc::coerce(TrackedArc::new([1, 2]), |arc| arc as Arc<[i32]>);
+        let shown: TrackedArc<dyn std::fmt::Debug> = TrackedArc::from_std(Arc::new(3));
+        assert_eq!(text((&numbers, shown)), text(([1, 2], 3)));
+        let raw = TrackedArc::into_raw(numbers);
+        // SAFETY: the pointer is the only handle.
+        let numbers = unsafe { TrackedArc::from_raw(raw) };
+        assert_eq!((numbers.len(), TrackedArc::strong_count(&numbers)), (2, 1));
+    }
+    unsized_handles();
+    let report = Checker::new().run(unsized_handles);
+    report.assert_ok();
+    assert!(
+        report.warnings.is_empty(),
+        "a handle of another type is dropped too"
+    );
+    let shared = Arc::new(1);
+    let other = Arc::clone(&shared);
+    let refused = std::panic::catch_unwind(|| TrackedArc::from_std(shared));
+    assert!(refused.is_err() && *other == 1);
+    let exchanged =
+        std::panic::catch_unwind(|| TrackedArc::coerce(TrackedArc::new(1), |_| Arc::new(1)));
+    assert!(exchanged.is_err());
+}
+
+#[test]
+fn a_value_that_outlives_its_execution_is_a_leak() {
+    use raddle::Level;
+    let check = |level| Checker::new().leaks(level);
+    let leaks = || std::mem::forget(TrackedArc::new(1));
+    let report = check(Level::Warn).run(leaks);
+    report.assert_ok();
+    assert_eq!(report.warnings[0].kind, FailureKind::Leak);
+    let message = &report.warnings[0].message;
+    assert!(
+        message.contains("TrackedArc leaked: main made it at"),
+        "{message}"
+    );
+    let report = check(Level::Deny).run(leaks);
+    assert_eq!(report.failures[0].kind, FailureKind::Leak);
+    assert!(check(Level::Allow).run(leaks).warnings.is_empty());
+
+    // In one class only: the thread that is not the last to drop forgets its handle.
+    let sometimes = || {
+        let value = TrackedArc::new(1);
+        let other = value.clone();
+        let thread = thread::spawn(move || match TrackedArc::strong_count(&other) {
+            1 => drop(other),
+            _ => std::mem::forget(other),
+        });
+        drop(value);
+        thread.join().unwrap();
+    };
+    let report = check(Level::Deny)
+        .strategy(Strategy::Exhaustive)
+        .run(sometimes);
+    assert_eq!(report.failures[0].kind, FailureKind::Leak);
+
+    // What was moved out, dropped with weak handles left, or dropped with a static is none.
+    static KEPT: raddle::sync::OnceLock<TrackedArc<u8>> = raddle::sync::OnceLock::new();
+    let clean = || {
+        KEPT.get_or_init(|| TrackedArc::new(2));
+        assert_eq!(TrackedArc::try_unwrap(TrackedArc::new(3)), Ok(3));
+        assert_eq!(TrackedArc::into_inner(TrackedArc::new(4)), Some(4));
+        let mut value = TrackedArc::new(5);
+        let weak = TrackedArc::downgrade(&value);
+        TrackedArc::make_mut(&mut value);
+        drop(value);
+        std::mem::forget(weak);
+        let panics = || TrackedArc::new_cyclic(|_: &TrackedWeak<u8>| panic!("no value"));
+        assert!(std::panic::catch_unwind(panics).is_err());
+        thread::spawn(|| TrackedArc::new(6)).join().unwrap();
+    };
+    let report = check(Level::Deny).run(clean);
+    assert_eq!(report.failures.len(), 0, "{:?}", report.failures);
+}

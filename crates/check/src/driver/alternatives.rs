@@ -34,7 +34,7 @@ pub struct AlternativeTerms {
     pub receive: Point,
     /// The possible sources, each of which some execution has.
     pub terms: Vec<AlternativeChoice>,
-    /// What it may see or not: no execution so far has it, and the analysis gave up. Empty if the
+    /// Undecided sources: no execution so far has one, and the analysis gave up. Empty if the
     /// report is [`exhausted`](Report::exhausted).
     pub undecided: Vec<AlternativeChoice>,
 }
@@ -68,9 +68,9 @@ impl AlternativeTerms {
 }
 
 impl Checker {
-    /// Runs every class of executions of `body`, within the budget, and lists what its receives may
-    /// see: which write each read, which release each lock, which message each receive. To run one of
-    /// these alternatives, use [`Strategy::Directed`].
+    /// Runs every class of executions of `body`, within the budget, and lists the possible sources
+    /// of its receives. They are the writes of each read, the releases of each lock, and the
+    /// messages of each receive. To run one of these alternatives, use [`Strategy::Directed`].
     ///
     /// ```
     /// use raddle::sync::Arc;

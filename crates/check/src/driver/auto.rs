@@ -4,13 +4,15 @@
 //! Samplers and the exhaustive search take turns, and no class counts twice; a small program soon
 //! leaves only the search. A search that does not end soon estimates its own size ([`Fit`]). If it
 //! is too large, one half of the remaining budget continues the same mix. The other half runs the
-//! exhaustive search with the largest preemption bound that fits ([`Remainder`]).
+//! exhaustive search with the largest preemption bound that fits ([`Remainder`]); if that ends early, the
+//! mix continues until the budget is spent.
 
 use std::time::{Duration, Instant};
 
 use raddle_engine::{Estimate, strategy};
 
 use crate::driver::phases::{Budget, Helpers, Patience, Phase, exhaustive, whole_budget};
+use crate::runtime::deadline::Deadline;
 use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 use crate::settings::samplers;
@@ -27,7 +29,7 @@ const LOOK: u64 = 10;
 /// Maximum preemption bound that is estimated.
 const MOST_PREEMPTIONS: u32 = 16;
 
-/// Decides while a search runs whether it fits into its budget.
+/// Decides, while a search runs, if it fits into its budget.
 pub(crate) struct Fit {
     pub(crate) start: Instant,
     /// The estimate at the last decision.
@@ -39,8 +41,10 @@ pub(crate) struct Fit {
 /// The progress of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Done {
-    /// Executions that count against the budget.
+    /// Runs without those for estimates and those of known classes.
     pub(crate) runs: u64,
+    /// All runs; these count against the budget.
+    pub(crate) all: u64,
     pub(crate) estimate: Option<Estimate>,
     /// True when executions are too long for a search.
     pub(crate) gave_up: bool,
@@ -70,15 +74,10 @@ impl Fit {
         is_time.then_some(done.runs.clamp(FEW, crate::driver::phases::SOON))
     }
 
-    /// True when only the time has changed since the last decision.
+    /// True when only the time has changed since the last decision, after `all` runs.
     #[inline]
-    pub(crate) fn is_settled(
-        &self,
-        budget: &Budget,
-        runs: u64,
-        estimate: Option<Estimate>,
-    ) -> bool {
-        estimate == self.known && (self.is_late || runs < most(budget.of_all))
+    pub(crate) fn is_settled(&self, budget: &Budget, all: u64, estimate: Option<Estimate>) -> bool {
+        estimate == self.known && (self.is_late || all < most(budget.of_all))
     }
 
     /// True when the search should give up. Decided at every new estimate and once when most of the
@@ -99,7 +98,7 @@ impl Fit {
             let whole = until.saturating_duration_since(self.start);
             done.now.saturating_duration_since(self.start) >= whole - whole / 8
         };
-        done.runs >= most(budget.of_all) || budget.until.is_some_and(late)
+        done.all >= most(budget.of_all) || budget.until.is_some_and(late)
     }
 
     fn fits(&self, budget: &Budget, done: Done, estimate: Estimate) -> bool {
@@ -123,14 +122,14 @@ fn most(whole: u64) -> u64 {
     whole - whole / 8
 }
 
-/// True when this number of runs, at this time for each, fits into what is left of the budget.
+/// True when this number of runs, at this time for each, fits into the rest of the budget.
 fn fits(runs: f64, each: Duration, budget: &Budget, done: Done) -> bool {
     let time = runs * each.as_secs_f64();
     let has_time = |until: Instant| {
         let left = until.saturating_duration_since(done.now);
         time <= left.as_secs_f64()
     };
-    runs <= budget.of_all.saturating_sub(done.runs) as f64 && budget.until.is_none_or(has_time)
+    runs <= budget.of_all.saturating_sub(done.all) as f64 && budget.until.is_none_or(has_time)
 }
 
 /// The phases that follow a search which did not fit into its budget.
@@ -146,14 +145,16 @@ enum Next {
     Sample,
     /// Estimates the search with this preemption bound.
     Look(u32),
+    /// Spends what a bounded search has left of the budget.
+    Fill,
     Over,
 }
 
 impl Remainder {
     /// Returns `None` unless the strategy is `Auto`.
-    pub(crate) fn new(checker: &Checker, start: Instant) -> Option<Self> {
+    pub(crate) fn new(checker: &Checker, start: Instant, deadline: Deadline) -> Option<Self> {
         (checker.strategy == Strategy::Auto).then(|| Remainder {
-            budget: whole_budget(checker, start),
+            budget: whole_budget(checker, deadline),
             next: Next::Sample,
             start,
             began: start,
@@ -185,7 +186,7 @@ impl Remainder {
             }
             Next::Look(preemptions) => {
                 let spent = done.now.saturating_duration_since(began);
-                // The estimate at hand is for one preemption less.
+                // The last estimate is for one preemption less.
                 let fits = match (preemptions, done.estimate) {
                     (0, _) => true,
                     (_, None) => false,
@@ -195,11 +196,19 @@ impl Remainder {
                     self.next = Next::Look(preemptions + 1);
                     return Some(self.look(checker, preemptions, self.left(done) / LOOK));
                 }
-                self.next = Next::Over;
-                Some(match preemptions.checked_sub(2) {
+                let largest = preemptions.checked_sub(2);
+                self.next = match largest {
+                    Some(_) => Next::Fill,
+                    None => Next::Over,
+                };
+                Some(match largest {
                     Some(largest) => self.bounded(checker, largest),
                     None => self.go_on(self.budget),
                 })
+            }
+            Next::Fill => {
+                self.next = Next::Over;
+                Some(self.go_on(self.budget))
             }
         }
     }
@@ -222,13 +231,13 @@ impl Remainder {
 
     /// Returns the executions left in the budget.
     fn left(&self, done: Done) -> u64 {
-        self.budget.of_all.saturating_sub(done.runs)
+        self.budget.of_all.saturating_sub(done.all)
     }
 
     /// Returns the executions left in the budget and affordable in the time left.
     fn affordable(&self, done: Done) -> u64 {
-        let all = affordable(done.runs, self.start, done.now, self.budget.until);
-        self.left(done).min(all.saturating_sub(done.runs))
+        let all = affordable(done.all, self.start, done.now, self.budget.until);
+        self.left(done).min(all.saturating_sub(done.all))
     }
 
     /// Returns a budget that ends halfway through the remaining one.
@@ -238,7 +247,7 @@ impl Remainder {
             let left = until.saturating_duration_since(done.now);
             done.now + left / 2
         });
-        let executions = done.runs + left / 2;
+        let executions = done.all + left / 2;
         Budget {
             executions,
             of_all: executions,
@@ -247,7 +256,7 @@ impl Remainder {
         }
     }
 
-    /// A phase that continues the first strategy.
+    /// Returns a phase that continues the first strategy.
     fn go_on(&self, budget: Budget) -> Phase {
         Phase {
             name: "auto",

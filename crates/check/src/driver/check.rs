@@ -1,10 +1,17 @@
 //! Starting a check.
 
-use raddle_engine::Execution;
+use std::sync::Arc;
+use std::time::Instant;
+
+use raddle_engine::{CheckName, Execution, Schedule};
 use raddle_report::Report;
 
 use crate::driver::completeness;
+use crate::driver::known_schedules;
+use crate::driver::phases;
 use crate::driver::run;
+use crate::driver::workers::Job;
+use crate::explain::fatal_report::FatalReport;
 use crate::explain::pages::{self, Pages};
 use crate::persist::events;
 use crate::settings::check_name::RunningCheck;
@@ -35,9 +42,6 @@ pub fn check(body: impl Fn() + Send + Sync) {
     let checker = Checker::new().known_schedules(true);
     let report = checker.run(body);
     report.assert_ok();
-    if report.coverage().is_measured() {
-        println!("raddle: {}", report.coverage());
-    }
 }
 
 /// Runs a check and passes every execution to `observer` when it has stopped.
@@ -48,6 +52,30 @@ pub fn run_observed(
     observer: &mut (dyn FnMut(&Execution) + Send),
 ) -> Report {
     checker.run_observed(&body, Some(observer))
+}
+
+/// Replays a schedule and returns the report, without a trace of it in files or among the events.
+#[track_caller]
+pub fn replay(mut checker: Checker, schedule: Schedule, body: impl Fn() + Send + Sync) -> Report {
+    environment::apply(&mut checker, |name| std::env::var(name).ok())
+        .unwrap_or_else(|error| panic!("raddle: {error}"));
+    let fatal = FatalReport {
+        search: checker.strategy.to_string(),
+        check: schedule.check.clone(),
+        note: None,
+        saves: false,
+        pages: Pages::default(),
+    };
+    let place = std::panic::Location::caller();
+    let job = Job {
+        checker: &checker,
+        body: &body,
+        place,
+        fatal: &Arc::new(FatalReport::default()),
+        deadline: phases::deadline(&checker, Instant::now()),
+        history: None,
+    };
+    known_schedules::run_again(job, schedule, fatal)
 }
 
 impl Checker {
@@ -62,8 +90,8 @@ impl Checker {
         self.run_observed(&body, None)
     }
 
-    /// Estimates how many classes `body` has, without running them all, from some thousand runs
-    /// (or at most [`max_executions`](Self::max_executions)). What goes wrong in these is reported
+    /// Estimates the number of classes of `body`, without running them all, from some thousand runs
+    /// (or at most [`max_executions`](Self::max_executions)). Failures of these runs are reported
     /// as by [`run`](Self::run).
     ///
     /// ```
@@ -105,8 +133,25 @@ impl Checker {
                 run::run(&self, running.name, body, place, Some(observer))
             }),
         };
+        report.set_check(name.as_ref().map(title));
+        // A schedule or an alternative that the user asked for is no search, nor is an estimate.
+        let is_search = !self.replays() && !self.is_directed() && !self.only_estimate;
+        if let Some(required) = self
+            .require
+            .filter(|_| is_search && !events::is_interrupted())
+        {
+            report.require(required);
+        }
         pages::write(&Pages::of(&self), name.as_ref(), &mut report);
         check_events.finish(&report);
         report
+    }
+}
+
+/// Returns the name at the beginning of result lines.
+fn title(check: &CheckName) -> String {
+    match check {
+        CheckName { test, number: 1 } => test.clone(),
+        CheckName { test, number } => format!("{test}, check {number}"),
     }
 }

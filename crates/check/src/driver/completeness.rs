@@ -4,13 +4,15 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use raddle_engine::{Execution, Schedule};
 use raddle_report::{Completeness, Guarantee, Report};
 
+use crate::driver::phases;
 use crate::driver::run::{self, Observer};
-use crate::settings::checker::Checker;
+use crate::runtime::deadline::Deadline;
+use crate::settings::checker::{Checker, WholeCheck};
 use crate::settings::options::{Level, Memory, Strategy};
 
 /// Default time for running all schedules.
@@ -56,6 +58,7 @@ pub(crate) fn run_and_verify(
     mut observer: Option<Observer<'_>>,
     search: impl FnOnce(Observer<'_>) -> Report,
 ) -> Report {
+    let deadline = phases::deadline(checker, Instant::now());
     let mut classes = Classes::default();
     let mut report = search(&mut |execution| {
         classes.add(execution);
@@ -67,7 +70,7 @@ pub(crate) fn run_and_verify(
         report.completeness = Some(Completeness::NotVerified { reason });
         return report;
     }
-    let (schedules, all, ended) = enumerate(checker, body, place);
+    let (schedules, all, ended) = enumerate(checker, body, place, deadline);
     if let Some(difference) = Difference::between(&classes, &all, ended) {
         panic!("{difference}");
     }
@@ -98,15 +101,22 @@ fn why_not(checker: &Checker, report: &Report) -> Option<String> {
     Some(reason.to_owned())
 }
 
-/// Enumerates schedules: their number, their classes, and true if these are all schedules.
+/// Enumerates schedules; returns their number, their classes, and true if these are all schedules.
 fn enumerate(
     checker: &Checker,
     body: &(dyn Fn() + Sync),
     place: &'static Location<'static>,
+    deadline: Deadline,
 ) -> (u64, Classes, bool) {
+    let part_of = WholeCheck {
+        start: Instant::now(),
+        runs: 0,
+        deadline: checker.max_time.map(|_| deadline),
+    };
     let enumeration = Checker {
         strategy: Strategy::Enumerate,
         max_time: checker.max_time.or(Some(DEFAULT_TIME)),
+        part_of: Some(part_of),
         keep_going: true,
         shorten: false,
         lock_order: Level::Allow,

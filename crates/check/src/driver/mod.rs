@@ -4,6 +4,8 @@ pub(crate) mod alternatives;
 mod auto;
 pub(crate) mod check;
 mod completeness;
+mod cuts;
+mod early_frees;
 mod known_schedules;
 mod phases;
 #[cfg(target_os = "linux")]
@@ -11,6 +13,7 @@ pub(crate) mod processes;
 mod resume;
 mod run;
 mod status;
+mod suspicions;
 mod work_pool;
 mod worker;
 mod workers;

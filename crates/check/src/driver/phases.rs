@@ -7,6 +7,7 @@ use raddle_engine::strategy::{self, Dispatcher};
 
 use crate::driver::status;
 use crate::runtime::Places;
+use crate::runtime::deadline::Deadline;
 use crate::scheduler::adapter::Adapter;
 use crate::settings::checker::{Checker, MAX_EVENTS_OF_A_SEARCH};
 use crate::settings::options::Strategy;
@@ -14,10 +15,12 @@ use crate::settings::samplers;
 
 const DEFAULT_EXECUTIONS: u64 = 100_000;
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
-/// Runs of an estimate that the user asked for.
+/// Runs of an estimate that the user requested.
 const ESTIMATE_EXECUTIONS: u64 = 4_000;
 /// Executions after which a search that has not ended is estimated.
 const ESTIMATE_AFTER: u64 = 1_000;
+/// Share of the limit of executions that goes into the first estimate of a search: one in ten.
+const ESTIMATE_SHARE: u64 = 10;
 /// Runs of the first estimate of a search.
 pub(crate) const SOON: u64 = 2_000;
 
@@ -70,11 +73,11 @@ pub(crate) enum Patience {
     Whole,
     /// The number of classes has been estimated.
     UntilEstimate,
-    /// An estimate says that the classes do not fit into the budget.
+    /// The estimated number of classes does not fit into the budget.
     WhileItFits,
 }
 
-/// Returns the exhaustive search that the settings ask for.
+/// Returns the exhaustive search that the settings request.
 pub(crate) fn exhaustive(checker: &Checker) -> strategy::Exhaustive {
     let search = strategy::Exhaustive::reduced(checker.reduce).under(checker.memory.model());
     let search = match checker.strategy == Strategy::Auto && samples_too(checker) {
@@ -96,11 +99,12 @@ pub(crate) fn sized_search(checker: &Checker) -> strategy::Exhaustive {
         true => exhaustive(checker).scattered(checker.seed).sources_first(),
         false => exhaustive(checker),
     };
-    match is_auto || is_limited || status::is_wanted(checker.log) {
+    match is_auto || is_limited || status::is_wanted(checker) {
         true => search.sampling(strategy::Sampling {
             seed: checker.seed,
             after: ESTIMATE_AFTER,
-            runs: SOON,
+            // Runs for an estimate count: they must leave most of the limit to the search.
+            runs: SOON.min(max_runs(checker) / ESTIMATE_SHARE),
         }),
         false => search,
     }
@@ -137,35 +141,59 @@ pub(crate) fn sampler(
     }
 }
 
-/// Returns the whole budget of a check that does not end by itself.
-pub(crate) fn whole_budget(checker: &Checker, start: Instant) -> Budget {
-    let executions = checker.max_executions.unwrap_or(DEFAULT_EXECUTIONS);
+/// True when the check ends by itself, so that it has no default limits.
+fn ends_by_itself(checker: &Checker) -> bool {
+    matches!(
+        checker.strategy,
+        Strategy::Exhaustive
+            | Strategy::Enumerate
+            | Strategy::EnumeratePrivateFirst
+            | Strategy::Delay { .. }
+            | Strategy::Replay(_)
+    )
+}
+
+/// Returns the maximum number of runs of a check; `u64::MAX` if it is not limited.
+pub(crate) fn max_runs(checker: &Checker) -> u64 {
+    let default = match ends_by_itself(checker) {
+        true => u64::MAX,
+        false => DEFAULT_EXECUTIONS,
+    };
+    checker.max_executions.unwrap_or(default)
+}
+
+/// Returns the deadline of a check that begins at `start`.
+pub(crate) fn deadline(checker: &Checker, start: Instant) -> Deadline {
+    let part_of = checker.part_of.and_then(|whole| whole.deadline);
+    part_of.unwrap_or_else(|| {
+        let default = (!ends_by_itself(checker)).then_some(DEFAULT_TIME);
+        Deadline::new(start, checker.max_time.or(default))
+    })
+}
+
+/// Returns the whole budget of a check with this deadline.
+pub(crate) fn whole_budget(checker: &Checker, deadline: Deadline) -> Budget {
+    let executions = max_runs(checker);
     Budget {
         executions,
         of_all: executions,
-        until: Some(start + checker.max_time.unwrap_or(DEFAULT_TIME)),
+        until: deadline.until(),
         patience: Patience::Whole,
     }
 }
 
-pub(crate) fn phases(checker: &Checker, start: Instant, places: &Arc<Places>) -> Vec<Phase> {
+/// Returns the phases of a check. Those of `Auto` after the first depend on the size of the search.
+pub(crate) fn phases(checker: &Checker, deadline: Deadline, places: &Arc<Places>) -> Vec<Phase> {
     let executions = checker.max_executions;
-    let time = checker.max_time;
-    let ending = || Budget {
-        executions: executions.unwrap_or(u64::MAX),
-        of_all: executions.unwrap_or(u64::MAX),
-        until: time.map(|time| start + time),
-        patience: Patience::Whole,
-    };
+    let whole = || whole_budget(checker, deadline);
     match &checker.strategy {
-        // The phases after it depend on the size of the search.
         Strategy::Auto => {
             vec![Phase {
                 name: "auto",
                 strategy: Some(portfolio(checker).into()),
                 budget: Budget {
                     patience: Patience::WhileItFits,
-                    ..whole_budget(checker, start)
+                    ..whole()
                 },
                 helpers: Helpers::Share,
                 preemptions: None,
@@ -182,7 +210,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant, places: &Arc<Places>) ->
                 strategy: Some(exhaustive(checker).sampling(sampling).into()),
                 budget: Budget {
                     patience: Patience::UntilEstimate,
-                    ..ending()
+                    ..whole()
                 },
                 helpers: Helpers::None,
                 preemptions: None,
@@ -192,7 +220,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant, places: &Arc<Places>) ->
             vec![Phase {
                 name: "exhaustive",
                 strategy: Some(sized_search(checker).into()),
-                budget: ending(),
+                budget: whole(),
                 helpers: Helpers::Share,
                 preemptions: None,
             }]
@@ -201,7 +229,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant, places: &Arc<Places>) ->
             vec![Phase {
                 name: "coverage",
                 strategy: Some(strategy::CoverageGuided::new(*metric, checker.seed).into()),
-                budget: whole_budget(checker, start),
+                budget: whole(),
                 helpers: Helpers::Guide,
                 preemptions: None,
             }]
@@ -214,7 +242,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant, places: &Arc<Places>) ->
             vec![Phase {
                 name: "enumerate",
                 strategy: Some(Dispatcher::other(strategy)),
-                budget: ending(),
+                budget: whole(),
                 helpers: Helpers::None,
                 preemptions: None,
             }]
@@ -223,7 +251,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant, places: &Arc<Places>) ->
             vec![Phase {
                 name: "delay",
                 strategy: Some(Dispatcher::other(strategy::Delay::new(*bound))),
-                budget: ending(),
+                budget: whole(),
                 helpers: Helpers::None,
                 preemptions: None,
             }]
@@ -233,7 +261,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant, places: &Arc<Places>) ->
             vec![Phase {
                 name: "enumerate",
                 strategy: Some(Dispatcher::other(strategy)),
-                budget: ending(),
+                budget: whole(),
                 helpers: Helpers::None,
                 preemptions: None,
             }]
@@ -243,7 +271,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant, places: &Arc<Places>) ->
             vec![Phase {
                 name: "replay",
                 strategy: Some(Dispatcher::other(strategy)),
-                budget: ending(),
+                budget: whole(),
                 helpers: Helpers::None,
                 preemptions: None,
             }]
@@ -253,7 +281,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant, places: &Arc<Places>) ->
             vec![Phase {
                 name: "directed",
                 strategy: Some(strategy::Directed::new(alternative.clone(), model).into()),
-                budget: whole_budget(checker, start),
+                budget: whole(),
                 helpers: Helpers::None,
                 preemptions: None,
             }]
@@ -266,7 +294,7 @@ pub(crate) fn phases(checker: &Checker, start: Instant, places: &Arc<Places>) ->
             vec![Phase {
                 name,
                 strategy: Some(sampler(checker, checker.seed, 0, places)),
-                budget: whole_budget(checker, start),
+                budget: whole(),
                 helpers: Helpers::Sample,
                 preemptions: None,
             }]

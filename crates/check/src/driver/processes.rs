@@ -21,6 +21,7 @@ use crate::driver::workers::Job;
 use crate::explain::fatal_report::FatalReport;
 use crate::explain::pages::Pages;
 use crate::persist::checkpoint::{Part, Saved};
+use crate::persist::events;
 use crate::program::Library;
 use crate::runtime::Places;
 use crate::runtime::watchdog;
@@ -77,9 +78,9 @@ pub(crate) fn explore<'a>(worker: &mut Worker<'a, '_>, job: Job<'a>, phase: &Pha
     gather(worker, job, children) || run(worker, &phase.budget)
 }
 
-/// Returns the number of executions so far.
+/// Returns the number of runs so far.
 fn runs(worker: &Worker<'_, '_>) -> u64 {
-    let all = |exploration: &mut Exploration| exploration.executions() + exploration.discarded();
+    let all = |exploration: &mut Exploration| exploration.runs();
     worker.context.with_exploration(all)
 }
 
@@ -100,7 +101,8 @@ fn start(
     phase: &Phase,
 ) -> Child {
     let mut ends = [0; 2];
-    // SAFETY: the array has room for two descriptors, and only this function owns them.
+    // SAFETY: `pipe2` writes two descriptors, and the array has two; `OwnedFd` needs a sole owner,
+    // which is this function.
     let [results, to] = unsafe {
         let error = libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC);
         assert!(error == 0, "raddle: no pipe for a worker");
@@ -118,7 +120,7 @@ fn start(
         };
     }
     drop(results);
-    // SAFETY: the call takes no pointers; it makes the child end with its parent.
+    // SAFETY: `prctl` with this option takes no pointers; it makes the child end with its parent.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     watchdog::begin_anew();
     let text = help(worker, job, part, budget, phase);
@@ -144,9 +146,9 @@ fn help(
     let context = checker.context(exploration, job.fatal.clone());
     let places = worker.context.places();
     context.share_places(&places);
-    let mut helper = Worker::new(checker, context, job.fatal);
+    let mut helper = Worker::new(checker, context, job.fatal, job.deadline);
     helper.take_over(part);
-    let watch = watchdog::watch(&helper.context, checker.watchdog);
+    let watch = watchdog::watch(&helper.context, checker.watchdog, job.deadline);
     helper.explore(job.body, job.place, budget, phase.name);
     drop(watch);
     let report = &helper.report;
@@ -166,6 +168,7 @@ fn help(
         }
     });
     let saved = Saved {
+        runs: part.runs,
         executions: part.executions,
         discarded: part.discarded,
         cut_short: part.cut_short,
@@ -252,8 +255,9 @@ pub fn read_results(text: &str) -> Result<usize, String> {
 /// Waits for all children; returns true if the check is over.
 fn gather(worker: &mut Worker<'_, '_>, job: Job<'_>, mut children: Vec<Child>) -> bool {
     let mut is_over = false;
+    let mut was_passed_on = false;
     while !children.is_empty() {
-        let index = wait_for_one(&children);
+        let index = wait_for_one(&children, &mut was_passed_on);
         let Child {
             process,
             results,
@@ -278,8 +282,12 @@ fn gather(worker: &mut Worker<'_, '_>, job: Job<'_>, mut children: Vec<Child>) -
     is_over
 }
 
-/// Waits until one of the children has written results and returns its index.
-fn wait_for_one(children: &[Child]) -> usize {
+/// Interval of the looks at an interrupt, which only the parent receives, in milliseconds.
+const LOOK_EVERY: libc::c_int = 50;
+
+/// Waits until one of the children has written results and returns its index. An interrupt is passed on to
+/// the children, once.
+fn wait_for_one(children: &[Child], was_passed_on: &mut bool) -> usize {
     let mut asked: Vec<libc::pollfd> = children
         .iter()
         .map(|child| libc::pollfd {
@@ -289,8 +297,12 @@ fn wait_for_one(children: &[Child]) -> usize {
         })
         .collect();
     loop {
-        // SAFETY: the pointer and the length are those of one vector, whose descriptors are open.
-        unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, -1) };
+        // SAFETY: `poll` needs a list of this length: the pointer and the length are those of one
+        // vector.
+        unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, LOOK_EVERY) };
+        if events::is_interrupted() && !std::mem::replace(was_passed_on, true) {
+            send(children, libc::SIGINT);
+        }
         if let Some(index) = asked.iter().position(|one| one.revents != 0) {
             return index;
         }
@@ -299,7 +311,8 @@ fn wait_for_one(children: &[Child]) -> usize {
 
 fn end_of(process: libc::pid_t) -> i32 {
     let mut status = 0;
-    // SAFETY: the process is a child of this one, and only this call waits for it.
+    // SAFETY: `waitpid` needs a place for the status, which is a variable. The process is a child
+    // of this one, and only this call waits for it.
     while unsafe { libc::waitpid(process, &mut status, 0) } < 0
         && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
     {}
@@ -307,9 +320,15 @@ fn end_of(process: libc::pid_t) -> i32 {
 }
 
 fn kill(children: &[Child]) {
+    send(children, libc::SIGKILL);
+}
+
+/// Sends a signal to all of them.
+fn send(children: &[Child], signal: libc::c_int) {
     for child in children {
-        // SAFETY: a child exists until it has been waited for.
-        unsafe { libc::kill(child.process, libc::SIGKILL) };
+        // SAFETY: `kill` must not hit another process: a child keeps its number until it has been
+        // waited for.
+        unsafe { libc::kill(child.process, signal) };
     }
 }
 
@@ -324,7 +343,7 @@ fn give_up(others: &[Child], status: i32) -> ! {
             1
         }
     };
-    // SAFETY: ends the process; no destructor is needed.
+    // SAFETY: `_exit` has no precondition; no destructor is needed.
     unsafe { libc::_exit(code) }
 }
 
@@ -382,7 +401,7 @@ fn replay(job: Job<'_>, token: &str) -> Option<(Vec<Failure>, Vec<Failure>)> {
         saves: false,
         pages: Pages::default(),
     };
-    let report = known_schedules::run_again(job.checker, schedule, fatal, job.body, job.place);
+    let report = known_schedules::run_again(job, schedule, fatal);
     let mut failures = report.failures;
     for failure in &mut failures {
         failure.search = job.fatal.search.clone();

@@ -24,7 +24,7 @@ pub(crate) struct SavedSearch {
 }
 
 impl SavedSearch {
-    /// Resumes an interrupted search if that is asked for and there is one.
+    /// Resumes an interrupted search if the settings request it and there is one.
     #[track_caller]
     pub(crate) fn open(
         worker: &mut Worker<'_, '_>,
@@ -48,7 +48,7 @@ impl SavedSearch {
             return search;
         };
         search.before = saved.elapsed;
-        let done = saved.executions + saved.discarded;
+        let done = saved.runs;
         budget.executions = budget.executions.saturating_add(done);
         budget.of_all = budget.of_all.saturating_add(done);
         worker.context.with_exploration(|exploration| {
@@ -118,8 +118,7 @@ fn failures(job: Job<'_>, known: &[(u64, String)]) -> Vec<Failure> {
             saves: false,
             pages: Pages::default(),
         };
-        let mut failure =
-            known_schedules::replay(job.checker, schedule, fatal, job.body, job.place)?;
+        let mut failure = known_schedules::replay(job, schedule, fatal)?;
         failure.execution = *execution;
         failure.search = "exhaustive".to_owned();
         Some(failure)

@@ -7,12 +7,14 @@ use std::time::Instant;
 use raddle_engine::coverage::Standing;
 use raddle_engine::strategy::{Bound, Delay, Dispatcher};
 use raddle_engine::{CheckName, Execution, Exploration};
-use raddle_report::{Alone, Coverage, Failure, FailureKind, Guarantee, Names, Report, Trace};
+use raddle_report::{
+    Alone, Coverage, Failure, FailureKind, Guarantee, Names, Report, SearchLimit, Trace,
+};
 
 use crate::driver::alternatives;
 use crate::driver::auto::Remainder;
-use crate::driver::known_schedules;
-use crate::driver::phases::{Budget, Patience, phases};
+use crate::driver::known_schedules::{self, Replayed};
+use crate::driver::phases::{self, Budget, Patience, phases};
 use crate::driver::resume::SavedSearch;
 use crate::driver::status::Status;
 use crate::driver::worker::Worker;
@@ -22,7 +24,9 @@ use crate::explain::fatal_report::FatalReport;
 use crate::explain::pages::Pages;
 use crate::persist::events;
 use crate::persist::history::History;
+use crate::persist::learnt;
 use crate::persist::saved;
+use crate::program::Dialect;
 use crate::runtime::{Places, watchdog};
 use crate::runtime::{install_hook, install_overflow_handler};
 use crate::settings::checker::Checker;
@@ -67,13 +71,24 @@ pub(crate) fn run_reporting(
 ) -> Report {
     install_hook();
     install_overflow_handler();
-    let start = Instant::now();
+    let part_of = checker.part_of;
+    let start = part_of.map_or_else(Instant::now, |whole| whole.start);
     let history = History::open(checker, name.as_ref());
     let settings = history.as_ref().map(|history| history.settings(checker));
     let checker = settings.as_ref().unwrap_or(checker);
     let history = history.as_ref();
     let places = Arc::new(Places::new(checker.program));
-    let mut phases = phases(checker, start, &places).into_iter().peekable();
+    let deadline = phases::deadline(checker, start);
+    let fatal = Arc::new(fatal);
+    let mut job = Job {
+        checker,
+        body,
+        place,
+        fatal: &fatal,
+        deadline,
+        history: None,
+    };
+    let mut phases = phases(checker, deadline, &places).into_iter().peekable();
     let mut first = phases.next().expect("every strategy has a phase");
     let known = match &name {
         Some(name)
@@ -81,29 +96,24 @@ pub(crate) fn run_reporting(
                 && !checker.replays()
                 && !checker.is_directed() =>
         {
-            known_schedules::run(
-                checker,
-                name,
-                body,
-                place,
-                history.map(|history| &**history),
-            )
+            known_schedules::run(job, name, history.map(|history| &**history))
         }
-        _ => Vec::new(),
+        _ => Replayed::default(),
     };
     let goes_on = history.filter(|_| History::goes_on(checker));
+    job.history = goes_on;
     let strategy = match goes_on {
         // The first execution shows the history the shape of the program.
         Some(_) => Dispatcher::other(Delay::new(0)),
         None => first.take_strategy(),
     };
     let mut exploration = Exploration::new(strategy, checker.limits());
-    let mut rest = Remainder::new(checker, start);
+    exploration.add_runs(known.runs + part_of.map_or(0, |whole| whole.runs));
+    let mut rest = Remainder::new(checker, start, deadline);
     if phases.peek().is_some() || rest.is_some() || goes_on.is_some() {
         exploration.compare_classes();
     }
     exploration.world().keep_accesses(checker.replays());
-    let fatal = Arc::new(fatal);
     let context = checker.context(exploration, fatal.clone());
     context.share_places(&places);
     context.name_variables(checker.names_variables || checker.is_directed());
@@ -113,8 +123,9 @@ pub(crate) fn run_reporting(
             observer.lock().unwrap_or_else(PoisonError::into_inner)(execution);
         }
     };
-    let mut worker = Worker::new(checker, context, &fatal);
+    let mut worker = Worker::new(checker, context, &fatal, deadline);
     worker.observer = observer.as_ref().map(|_| &observe as _);
+    let known = known.failures;
     worker.seen = known.iter().map(Failure::gist).collect();
     let found = !known.is_empty();
     worker.report.failures = known;
@@ -122,23 +133,17 @@ pub(crate) fn run_reporting(
         let mut report = finish(worker, name, start, history);
         report.executions = report.failures[0].execution;
         report.set_classes(1, Guarantee::Sampled);
+        list_alternatives(job, &mut report);
         return report;
     }
-    let job = Job {
-        checker,
-        body,
-        place,
-        fatal: &fatal,
-        history: goes_on,
-    };
     let search = SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget);
-    let watch = watchdog::watch(&worker.context, checker.watchdog);
+    let watch = watchdog::watch(&worker.context, checker.watchdog, deadline);
     let saving = search.saving();
-    worker.status = Status::new(checker.log, name.as_ref(), start);
+    worker.status = Status::new(checker, name.as_ref(), start);
     let mut stopped = false;
     if let Some(history) = goes_on {
         let one = Budget {
-            executions: first.budget.executions.min(1),
+            executions: first.budget.executions.min(worker.done().all + 1),
             patience: Patience::Whole,
             ..first.budget
         };
@@ -154,7 +159,18 @@ pub(crate) fn run_reporting(
     }
     let estimate = worker.context.with_exploration(|e| e.estimate());
     let mut begun = None;
-    while !stopped && !events::is_interrupted() {
+    let mut last = first.name;
+    loop {
+        // A bounded search that has ended leaves the rest of the budget to other strategies.
+        if stopped && rest.is_some() && !worker.is_over {
+            stopped = worker.context.with_exploration(|exploration| {
+                exploration.keep_bound();
+                exploration.bounded().is_none() || exploration.exhausted()
+            });
+        }
+        if stopped || worker.is_spent() {
+            break;
+        }
         let after = |rest: &mut Remainder| rest.next(checker, worker.done());
         let Some(mut phase) = phases.next().or_else(|| rest.as_mut().and_then(after)) else {
             break;
@@ -164,15 +180,24 @@ pub(crate) fn run_reporting(
             let old = (worker.context).with_exploration(|e| e.world().set_strategy(strategy));
             begun.get_or_insert(old);
         }
+        last = phase.name;
         (stopped, _) = workers::explore(&mut worker, job, &phase, None);
     }
     search.close(&mut worker, end);
     alternatives::conclude(&mut worker);
-    if !stopped && !events::is_interrupted() {
-        worker.confirm(body, place);
-    }
     drop(watch);
-    if !events::is_interrupted() && !checker.replays() && !checker.is_directed() {
+    let before = limit(&worker, stopped);
+    if !stopped && !events::is_interrupted() {
+        worker.confirm(body, place, last);
+    }
+    // A search that has run every class has run one order of a free and a use in each.
+    let goes_on = worker.report.failures.is_empty() || checker.keep_going;
+    if goes_on && !events::is_interrupted() && !checker.replays() && !checker.is_directed() {
+        worker.confirm_early_frees(body, place);
+    }
+    let limit = before.or_else(|| limit(&worker, stopped));
+    worker.report.set_limit(limit.filter(|_| !worker.is_over));
+    if !events::is_interrupted() && !checker.is_directed() {
         worker.require_completed();
     }
     worker.status = None;
@@ -185,13 +210,60 @@ pub(crate) fn run_reporting(
         report.set_earlier(earlier);
     }
     report.elapsed += search.before();
-    // A check that does not shorten runs only the executions of the search.
+    list_alternatives(job, &mut report);
+    report
+}
+
+/// Adds the alternatives of the steps of each failure. A check that does not shorten runs only the executions of
+/// the search.
+fn list_alternatives(job: Job<'_>, report: &mut Report) {
+    let Job {
+        checker,
+        body,
+        place,
+        fatal,
+        deadline,
+        ..
+    } = job;
     if checker.shorten && !events::is_interrupted() {
+        let deadline = deadline.of_explanation(Instant::now());
         for failure in report.failures.iter_mut().take(MAX_LISTED) {
-            explain::alternatives::fill(checker, body, place, &fatal, failure);
+            if deadline.is_past() {
+                break;
+            }
+            explain::alternatives::fill(checker, body, place, fatal, failure, deadline);
         }
     }
-    report
+}
+
+/// Returns the limit that has ended the search, if one has.
+fn limit(worker: &Worker<'_, '_>, stopped: bool) -> Option<SearchLimit> {
+    let Worker {
+        checker, deadline, ..
+    } = worker;
+    if stopped || checker.replays() {
+        return None;
+    }
+    let is_native = checker.program.dialect() != Dialect::Library;
+    let setting = |library: &str, native: &str| match is_native {
+        true => native.to_owned(),
+        false => library.to_owned(),
+    };
+    let most = phases::max_runs(checker);
+    Some(match deadline.limit() {
+        _ if events::is_interrupted() => SearchLimit::Interrupted,
+        Some(limit) if deadline.is_past() => {
+            let setting = setting("max_time", "--budget");
+            SearchLimit::time(limit, checker.max_time.is_none(), setting)
+        }
+        _ if worker.has_used_its_runs() => {
+            let setting = setting("max_executions", "--max-executions");
+            SearchLimit::runs(most, checker.max_executions.is_none(), setting)
+        }
+        // Other strategies use the rest of the budget of `auto`.
+        _ if worker.done().gave_up => SearchLimit::Branches,
+        _ => return None,
+    })
 }
 
 /// Completes the report.
@@ -208,25 +280,39 @@ fn finish(
         coverage,
         dropped_stacks,
         has_foreign_threads,
+        mut shared_locals,
         ..
     } = worker;
     let has_foreign_threads = has_foreign_threads || context.has_foreign_threads();
+    shared_locals.add(context.shared_locals());
+    // Uses that were not seen matter only to a search that would be complete.
+    let claims =
+        |exploration: &mut Exploration| exploration.exhausted() || exploration.bounded().is_some();
+    if !context.with_exploration(claims) {
+        shared_locals.unclear.clear();
+    }
+    // The order of operations of foreign threads was not explored, a shared thread-local is one for each
+    // thread in the program, and where an old pointer leads to is no part of a class.
+    let left_out = checker.program.left_out();
+    let leaves_out = has_foreign_threads
+        || shared_locals.has_any()
+        || left_out.is_some()
+        || checker.reuse_memory;
     context.with_exploration(|exploration| {
         report.executions = exploration.executions();
+        report.set_runs(exploration.runs());
         report.discarded = exploration.discarded();
         if checker.is_directed() {
             report.attempts = exploration.attempts();
         }
         let reduced = checker.is_reduced();
-        // Where an old pointer leads to is no part of a class.
-        report.exhausted =
-            exploration.exhausted() && !reduced && !has_foreign_threads && !checker.reuse_memory;
+        report.exhausted = exploration.exhausted() && !reduced && !leaves_out;
         report.set_foreign_threads(has_foreign_threads);
+        report.set_left_out(left_out);
         let guarantee = match checker.strategy {
             Strategy::Replay(_) => Guarantee::Replayed,
             Strategy::Directed(_) => Guarantee::Directed,
-            // The order of their operations was not explored.
-            _ if has_foreign_threads || checker.reuse_memory => Guarantee::Sampled,
+            _ if leaves_out => Guarantee::Sampled,
             _ if exploration.exhausted() && reduced => Guarantee::Reduced,
             _ if report.exhausted => Guarantee::Exhaustive,
             _ if reduced => Guarantee::Sampled,
@@ -247,7 +333,7 @@ fn finish(
         report.set_unseen(unseen.map(Into::into));
         report.set_gave_up(exploration.gave_up());
         let cuts = exploration.cuts();
-        report.set_cuts(cuts.too_long, cuts.left_polling);
+        report.set_cuts(cuts.too_long, cuts.left_polling, cuts.out_of_time);
     });
     if let Some(coverage) = coverage {
         let places = context.places();
@@ -269,6 +355,11 @@ fn finish(
         }
         report.set_coverage(coverage);
     }
+    report.set_shared_locals(
+        shared_locals.known.into_iter().collect(),
+        shared_locals.unclear.into_iter().collect(),
+    );
+    let report_note = report.note_of_shared_locals();
     let dropped = context.dropped_stacks() + dropped_stacks;
     let running = name.clone();
     let name = match &checker.strategy {
@@ -279,13 +370,16 @@ fn finish(
         if dropped > 0 {
             failure.notes.push(dropped_note(dropped));
         }
+        failure.notes.extend(report_note.clone());
         failure.schedule.check.clone_from(&name);
         if checker.replays() || !is_replayable(failure.kind) {
             continue;
         }
         // One file for a test: the failure shown first.
         if index == 0 {
-            let saved = saved::save(checker.program, &failure.schedule);
+            let settings = learnt::settings(checker);
+            let text = learnt::with_schedule(failure, &failure.schedule, &settings);
+            let saved = saved::save(checker.program, &failure.schedule, &text);
             failure.replay = Some(saved.replay);
             failure.notes.extend(saved.problem);
         } else {
@@ -315,7 +409,7 @@ fn finish(
             if execution.events.len() == 2 {
                 report.set_alone(Alone::Nothing);
             } else if context.is_native() || !report.warnings.is_empty() {
-                // All types are seen, or what is seen is worth a warning.
+                // All types are controlled, or there is a warning.
             } else if execution.threads.len() == 1 {
                 report.set_alone(Alone::Thread);
             } else {

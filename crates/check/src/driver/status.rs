@@ -1,9 +1,9 @@
 //! Progress of a check: one line on a terminal that is rewritten, or lines at growing intervals in
 //! a log.
 //!
-//! It is written to stderr directly, because the test harness captures what tests print.
+//! It is written to stderr directly, because the test harness captures the output of tests.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use raddle_report::{grouped, rounded};
 
 use crate::persist::events;
 use crate::runtime::sampled_clock::Clock;
+use crate::settings::checker::Checker;
 use crate::settings::log::Log;
 
 /// Running time before the first progress line.
@@ -26,14 +27,14 @@ const RAREST: Duration = Duration::from_secs(60);
 static LINE_IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// True when the progress of a check is shown or sent.
-pub(crate) fn is_wanted(log: Log) -> bool {
-    events::are_wanted() || is_read(log)
+pub(crate) fn is_wanted(checker: &Checker) -> bool {
+    events::are_wanted() || is_read(checker)
 }
 
 /// True when the progress of a check is shown.
-fn is_read(log: Log) -> bool {
-    match log {
-        Log::OnTerminal => std::io::stderr().is_terminal(),
+fn is_read(checker: &Checker) -> bool {
+    match checker.log {
+        Log::OnTerminal => checker.program.is_on_terminal(),
         Log::Progress => true,
         Log::Off => false,
     }
@@ -73,14 +74,14 @@ pub(crate) struct Numbers {
 
 impl Status {
     /// Returns `None` if progress is neither shown nor sent.
-    pub(crate) fn new(log: Log, name: Option<&CheckName>, start: Instant) -> Option<Self> {
+    pub(crate) fn new(checker: &Checker, name: Option<&CheckName>, start: Instant) -> Option<Self> {
         let check = name.filter(|_| events::are_wanted()).cloned();
         let first = if check.is_some() { REFRESH } else { PATIENCE };
-        is_wanted(log).then(|| Status {
+        is_wanted(checker).then(|| Status {
             name: name.map_or_else(String::new, |name| format!("{}: ", name.test)),
-            is_read: is_read(log),
+            is_read: is_read(checker),
             check,
-            on_terminal: std::io::stderr().is_terminal(),
+            on_terminal: checker.program.is_on_terminal(),
             has_line: false,
             interval: PATIENCE,
             next: start + first,
@@ -197,7 +198,7 @@ fn left(numbers: Numbers, rate: f64, now: Instant) -> Option<Left> {
         .until
         .map(|until| until.saturating_duration_since(now));
     let estimate = numbers.estimate.filter(|_| numbers.name == "exhaustive");
-    // More than the estimate may be left, once as many were run.
+    // Once the estimated number was run, the rest is unknown.
     let estimate = estimate.filter(|estimate| {
         estimate.classes > numbers.done && raddle_report::Estimate::from(*estimate).is_known()
     });

@@ -7,16 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use raddle_engine::check::Finding;
-use raddle_engine::check::leak;
-use raddle_engine::check::limit;
-use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::coverage::Coverage;
-use raddle_engine::object::Object;
 use raddle_engine::{Ending, Execution, Exploration, Record, SiteId, Tally, strategy};
-use raddle_report::{Failure, FailureKind, RecordedExecution, Report, Search, grouped};
+use raddle_report::{Failure, FailureKind, RecordedExecution, Report, Search};
 
 use crate::driver::auto::{Done, Fit};
-use crate::driver::phases::{Budget, Patience};
+use crate::driver::early_frees::Suspected;
+use crate::driver::phases::{Budget, Patience, max_runs};
 use crate::driver::status::{Numbers, Status};
 use crate::driver::work_pool::{EndReason, SearchPool};
 use crate::explain::fatal_report::FatalReport;
@@ -25,34 +22,32 @@ use crate::explain::minimise::{Minimiser, Original, Signature};
 use crate::persist::checkpoint::Part;
 use crate::persist::events;
 use crate::persist::history::{self, Batch, History};
+use crate::runtime::deadline::Deadline;
 use crate::runtime::sampled_clock::Clock;
-use crate::runtime::{Context, run_execution};
+use crate::runtime::{Context, SharedLocals, run_execution};
 use crate::settings::checker::Checker;
-use crate::settings::options::{Level, Strategy};
+use crate::settings::options::Strategy;
 use crate::settings::samplers;
 
 /// Maximum number of different failures with `keep_going`.
 pub(crate) const MAX_FAILURES: usize = 100;
-
 /// Maximum number of failures that are minimised with `keep_going`.
 const MAX_MINIMISED: usize = 16;
-/// Maximum executions that try to turn a lock order warning into a deadlock.
-const MAX_DIRECTED: u64 = 16;
-/// Number of first executions that are all checked for lock order, and the interval of checks after
-/// them.
-const LOOKED_AT: u64 = 256;
-const LOOK_EVERY: u64 = 64;
 
 /// Runs executions and records findings.
 pub(crate) struct Worker<'a, 'o> {
     pub(crate) checker: &'a Checker,
     pub(crate) context: Context,
     /// The report for the case that the process ends in the middle of an execution.
-    fatal: Arc<FatalReport>,
+    pub(crate) fatal: Arc<FatalReport>,
     pub(crate) report: Report,
     pub(crate) clock: Clock,
     /// The clock for everything that is not checked before every execution.
     second_clock: Clock,
+    /// The deadline of the check.
+    pub(crate) deadline: Deadline,
+    /// True when a failure has ended the check.
+    pub(crate) is_over: bool,
     /// Reports progress.
     pub(crate) status: Option<Status>,
     pub(crate) observer: Option<&'o (dyn Fn(&Execution) + Sync)>,
@@ -68,18 +63,22 @@ pub(crate) struct Worker<'a, 'o> {
     failed: HashSet<(u64, Discriminant<FailureKind>)>,
     /// Sites where threads take locks in different orders.
     pub(crate) suspects: Vec<Vec<SiteId>>,
+    /// Memory that could be freed before a use of it.
+    pub(crate) early_frees: Suspected,
     /// A failure that was just added to the report.
     found: Option<Found>,
     /// Number of stacks that other workers had to drop.
     pub(crate) dropped_stacks: usize,
     /// True when foreign threads took part in the executions of other workers.
     pub(crate) has_foreign_threads: bool,
+    /// Names of std's thread-locals that threads of other workers' executions share.
+    pub(crate) shared_locals: SharedLocals,
 }
 
 /// One worker's slot in the work pool.
 pub(crate) struct WorkerSlot {
     pool: Arc<SearchPool>,
-    number: usize,
+    pub(super) number: usize,
     /// The clock for checkpoints.
     clock: Clock,
 }
@@ -101,8 +100,13 @@ pub(crate) struct Found {
 }
 
 impl<'a> Worker<'a, '_> {
-    /// A worker without findings.
-    pub(crate) fn new(checker: &'a Checker, context: Context, fatal: &Arc<FatalReport>) -> Self {
+    /// Creates a worker without findings.
+    pub(crate) fn new(
+        checker: &'a Checker,
+        context: Context,
+        fatal: &Arc<FatalReport>,
+        deadline: Deadline,
+    ) -> Self {
         Worker {
             checker,
             context,
@@ -110,6 +114,8 @@ impl<'a> Worker<'a, '_> {
             report: Report::new(Search::new(checker.strategy.to_string(), checker.seed)),
             clock: Clock::new(),
             second_clock: Clock::new(),
+            deadline,
+            is_over: false,
             status: None,
             observer: None,
             coverage: (!checker.measured().is_empty())
@@ -119,9 +125,11 @@ impl<'a> Worker<'a, '_> {
             seen: Vec::new(),
             failed: HashSet::new(),
             suspects: Vec::new(),
+            early_frees: Suspected::default(),
             found: None,
             dropped_stacks: 0,
             has_foreign_threads: false,
+            shared_locals: SharedLocals::default(),
         }
     }
 
@@ -144,7 +152,8 @@ impl<'a> Worker<'a, '_> {
         drop(own_thread);
         // A foreign thread may have come after the last execution.
         if let Some(used) = self.context.foreign_use() {
-            over |= self.add_failure(&Finding::ForeignThread(used), name);
+            self.is_over |= self.add_failure(&Finding::ForeignThread(used), name);
+            over |= self.is_over;
         }
         over
     }
@@ -161,21 +170,25 @@ impl<'a> Worker<'a, '_> {
         if let Some(status) = &mut self.status {
             status.begin(before);
         }
+        // Only a search needs estimates.
+        let searches = self
+            .context
+            .with_exploration(|e| e.world().exhaustive().is_some());
         loop {
-            let counts_attempts = !self.checker.replays();
-            let runs = self.context.with_exploration(|e| {
-                let attempts = if counts_attempts { e.attempts() } else { 0 };
-                e.executions() + e.discarded() + attempts
-            });
-            let is_over = runs >= budget.executions || self.clock.is_past(budget.until);
-            if is_over || events::is_interrupted() {
-                self.stop_all(EndReason::Budget);
+            let runs = self.context.with_exploration(|e| e.runs());
+            let is_past = self.clock.is_past(budget.until) || self.context.progress().is_late();
+            // The time may be over before the first execution, without which nothing is known about the
+            // program. It is cut like any other that does not end in time.
+            let is_late = is_past && self.context.with_exploration(|e| e.executions()) > 0;
+            if runs + self.reserve() >= budget.executions || is_late || events::is_interrupted() {
+                self.stop_for_budget(budget);
                 return false;
             }
             if self.batch.as_mut().is_some_and(Batch::is_due) {
                 self.write_batch(false);
             }
-            if self.has_enough(&mut fit, budget, runs, name) {
+            let must_look = searches || self.status.is_some();
+            if must_look && self.has_enough(&mut fit, budget, runs, name) {
                 self.stop_all(EndReason::Budget);
                 return false;
             }
@@ -218,20 +231,24 @@ impl<'a> Worker<'a, '_> {
                 context.with_execution(|execution, _| coverage.note(execution));
             }
             if finding.is_none() {
-                finding = self.context.sweep().map(Finding::Panic);
+                let panic = self.context.sweep();
+                finding = panic.map(|panic| Box::new(Finding::Panic(panic)));
             }
-            if is_sampled || is_known {
-                self.give_back();
+            let mut is_foreign = false;
+            if let Some(used) = self.context.foreign_use() {
+                // All other findings of the execution may be consequences.
+                finding = Some(Box::new(Finding::ForeignThread(used)));
+                is_foreign = true;
             }
-            let foreign_use = self.context.foreign_use();
-            let is_foreign = foreign_use.is_some();
-            // All else that is wrong with the execution may be a consequence.
-            finding = foreign_use.map(Finding::ForeignThread).or(finding);
+            let is_cut = finding.is_none() && self.is_cut();
+            if is_cut {
+                self.report_cut(name);
+            }
             if !is_foreign && (is_retried || is_known) {
                 self.context.clean_up();
                 continue;
             }
-            if let Some(Finding::Nondeterminism(stopped)) = &finding
+            if let Some(Finding::Nondeterminism(stopped)) = finding.as_deref()
                 && stopped.from == Record::Scheduler
             {
                 self.context.clean_up();
@@ -240,6 +257,8 @@ impl<'a> Worker<'a, '_> {
             let mut over = finding.is_some();
             match finding {
                 Some(finding) => over = self.add_failure(&finding, name),
+                // No time is left to look at an execution that was cut.
+                None if is_cut => {}
                 None => {
                     if let Some(order) = self.lock_order() {
                         let level = self.checker.lock_order;
@@ -248,6 +267,7 @@ impl<'a> Worker<'a, '_> {
                     if let Some(leak) = self.leak() {
                         over |= self.add_suspicion(&leak, self.checker.leaks, name);
                     }
+                    self.suspect_early_frees();
                 }
             }
             self.context.clean_up();
@@ -258,10 +278,25 @@ impl<'a> Worker<'a, '_> {
                 self.minimise(found, body, place);
             }
             if over {
+                self.is_over = true;
                 return true;
             }
             self.pause();
         }
+    }
+
+    /// Stops the phase of all workers, because its budget is spent.
+    #[cold]
+    fn stop_for_budget(&self, budget: &Budget) {
+        if budget.patience == Patience::UntilEstimate {
+            self.context.with_exploration(|exploration| {
+                if let Some(search) = exploration.world().exhaustive() {
+                    search.conclude_estimate();
+                }
+            });
+        }
+        let reason = self.slot.as_ref().map(|slot| slot.pool.reason_of_budget());
+        self.stop_all(reason.unwrap_or(EndReason::Budget));
     }
 
     /// True when the phase has reached its goal or cannot reach it; also reports progress. Only the
@@ -290,23 +325,24 @@ impl<'a> Worker<'a, '_> {
                 until: budget.until,
             });
         }
-        let is_time = self.second_clock.is_past(Some(fit.start));
         match budget.patience {
             Patience::UntilEstimate => return estimate(&self.context).is_some(),
             // A time estimate is needed only with a time budget or a progress line.
             Patience::Whole if budget.until.is_none() && self.status.is_none() => return false,
-            Patience::Whole if !is_time => return false,
             Patience::Whole | Patience::WhileItFits => {}
+        }
+        let is_time = self.second_clock.is_past(Some(fit.start));
+        if budget.patience == Patience::Whole && !is_time {
+            return false;
         }
         let estimate = estimate(&self.context);
         if !is_time && fit.is_settled(budget, runs, estimate) {
             return false;
         }
         let done = Done {
-            runs,
             estimate,
-            gave_up: self.context.with_exploration(|e| e.gave_up()),
-            now: Instant::now(),
+            all: runs,
+            ..self.done()
         };
         if let Some(samples) = fit.wants_estimate(budget, done) {
             self.context.with_exploration(|exploration| {
@@ -339,10 +375,22 @@ impl<'a> Worker<'a, '_> {
         }
     }
 
+    /// True when the search has used all its runs.
+    pub(crate) fn has_used_its_runs(&self) -> bool {
+        let runs = self.context.with_exploration(|e| e.runs());
+        runs + self.reserve() >= max_runs(self.checker)
+    }
+
+    /// True when the budget of the search is spent, or the user has stopped the check.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.has_used_its_runs() || self.deadline.is_past() || events::is_interrupted()
+    }
+
     /// Returns the progress of the check.
     pub(crate) fn done(&self) -> Done {
         self.context.with_exploration(|e| Done {
             runs: e.executions() + e.discarded() + e.attempts(),
+            all: e.runs(),
             estimate: e.estimate(),
             gave_up: e.gave_up(),
             now: Instant::now(),
@@ -368,7 +416,7 @@ impl<'a> Worker<'a, '_> {
     fn takes_over(&mut self) -> bool {
         let Some(slot) = &self.slot else { return false };
         slot.pool.shared.give_back();
-        if !self.is_shared() {
+        if !slot.pool.shares_search {
             return false;
         }
         let part = self.context.with_exploration(|exploration| {
@@ -388,26 +436,13 @@ impl<'a> Worker<'a, '_> {
         true
     }
 
-    /// Returns an execution that did not count to the budget.
-    fn give_back(&self) {
-        if let Some(slot) = &self.slot {
-            slot.pool.shared.give_back();
-        }
-    }
-
     /// Stops all workers that share the work.
     fn stop_all(&self, end: EndReason) {
         if let Some(slot) = &self.slot
-            && self.is_shared()
+            && slot.pool.shares_search
         {
             slot.pool.shared.end(end, slot.number);
         }
-    }
-
-    /// True when workers share one search.
-    fn is_shared(&self) -> bool {
-        let search = |e: &mut Exploration| e.world().exhaustive().is_some();
-        self.context.with_exploration(search)
     }
 
     /// Returns the input for minimising the execution that has just stopped, if that is worthwhile.
@@ -435,25 +470,36 @@ impl<'a> Worker<'a, '_> {
         place: &'static Location<'static>,
     ) {
         let (signature, found) = (original.signature.clone(), original.cost);
-        let minimal = Minimiser::new(self.checker, body, place, &self.fatal, original).run();
+        let deadline = (self.deadline).of_explanation(Instant::now());
+        let minimiser = Minimiser::new(self.checker, body, place, &self.fatal, original, deadline);
+        let minimal = minimiser.run();
         let cost = minimal.as_ref().map_or(found, |minimal| minimal.cost);
-        // A data race needs no stale read. Where memory is freed is no part of a class, so no search shows
-        // that an access of it is gone.
+        // A data race needs no stale read. The position of a free is not part of a class, so no
+        // search proves that an access of the memory is gone.
         let may_be_weak = match signature {
             Signature::Race(_) => true,
             Signature::Memory(_) => false,
             _ => cost.stale > 0,
         };
         let hint = match may_be_weak {
-            true => hints::find(self.checker, body, place, &self.context, &signature, &weak),
+            true => {
+                let (names, weak) = (&self.context, &weak[..]);
+                hints::find(self.checker, body, place, names, &signature, weak, deadline)
+            }
             false => None,
         };
-        if minimal.is_none() && hint.is_none() {
+        let is_late = minimal.is_none() && deadline.is_past();
+        if minimal.is_none() && hint.is_none() && !is_late {
             return;
         }
         let Some(mut failure) = self.report.failures.pop() else {
             return;
         };
+        if is_late {
+            let note = "this is the execution as it was found: the time of the check was over before a \
+                        shorter one";
+            failure.notes.push(note.to_owned());
+        }
         if let Some(minimal) = minimal {
             if minimal.cost != found {
                 failure.found = Some(Box::new(RecordedExecution {
@@ -488,95 +534,23 @@ impl<'a> Worker<'a, '_> {
         }
     }
 
-    /// Tries to turn a lock order warning into a deadlock.
-    pub(crate) fn confirm(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) {
-        for places in std::mem::take(&mut self.suspects) {
-            let seed = self.checker.seed;
-            let executions = self.context.with_exploration(|exploration| {
-                let strategy = strategy::Holdback::new(places, seed);
-                exploration
-                    .world()
-                    .set_strategy(strategy::Dispatcher::other(strategy));
-                exploration.expect_repetitions();
-                exploration.executions() + exploration.discarded() + MAX_DIRECTED
-            });
-            let budget = Budget {
-                executions,
-                of_all: executions,
-                until: None,
-                patience: Patience::Whole,
-            };
-            if self.explore(body, place, &budget, "directed") {
-                break;
-            }
-        }
-    }
-
-    /// Returns a suspicious lock order in the execution that has just stopped. Executions take
-    /// locks in much the same order, so not all are checked.
-    fn lock_order(&self) -> Option<LockOrder> {
-        if self.checker.lock_order == Level::Allow {
-            return None;
-        }
-        self.context.with_execution(|execution, executions| {
-            let due = executions <= LOOKED_AT || executions % LOOK_EVERY == 0;
-            let worth = due && lock_order::is_possible(execution);
-            worth.then(|| lock_order::find(execution)).flatten()
-        })
-    }
-
-    /// Returns the messages left over in the execution that has just stopped.
-    fn leak(&self) -> Option<Finding> {
-        if self.checker.leaks == Level::Allow {
-            return None;
-        }
-        self.context.with_exploration(|exploration| {
-            let execution = exploration.execution();
-            let is_port = |object: &Object| matches!(object, Object::Port(_));
-            let worth = execution.objects.iter().any(is_port);
-            if !worth || *exploration.ending() != Ending::Complete {
-                return None;
-            }
-            let unreceived = leak::unreceived(execution);
-            (!unreceived.is_empty()).then_some(Finding::Leak(unreceived))
-        })
-    }
-
-    /// Adds a suspicion to the report; returns true if the check is over.
-    #[cold]
-    fn add_suspicion(&mut self, finding: &Finding, level: Level, name: &'static str) -> bool {
-        if level == Level::Deny {
-            return self.add_failure(finding, name);
-        }
-        let warning = self.named_failure(finding, name);
-        let warnings = &mut self.report.warnings;
-        let known = warnings
-            .iter()
-            .any(|other| other.message == warning.message);
-        if !known && warnings.len() < MAX_FAILURES {
-            warnings.push(warning);
-            if let Finding::LockOrder(LockOrder::Circle(circle)) = finding {
-                let places = circle.iter().map(|nested| nested.at);
-                self.suspects.push(places.collect());
-            }
-        }
-        false
-    }
-
-    fn named_failure(&self, finding: &Finding, name: &'static str) -> Failure {
+    pub(super) fn named_failure(&self, finding: &Finding, name: &'static str) -> Failure {
         let context = &self.context;
         let mut failure = context.with_execution(|execution, executions| {
             let mut failure = Failure::new(finding, execution, context);
             failure.execution = executions;
             failure
         });
+        if failure.kind == FailureKind::DataRace {
+            failure.notes.extend(self.checker.program.race_note());
+        }
         // A replayed schedule was recorded up to that point.
         if let (Strategy::Replay(_), Some(after)) = (&self.checker.strategy, finding.after()) {
             failure.schedule.steps.truncate(after);
         }
         let worker = self.slot.as_ref().map_or(0, |slot| slot.number);
         let is_seeded = |e: &mut Exploration| {
-            let randomness = e.world().strategy().capabilities().randomness;
+            let randomness = e.world().capabilities().randomness;
             randomness != strategy::Randomness::None
         };
         failure.search = match self.context.with_exploration(is_seeded) {
@@ -588,29 +562,6 @@ impl<'a> Worker<'a, '_> {
             failure.execution = slot.pool.shared.executions();
         }
         failure
-    }
-
-    /// Adds a failure of its own kind if nothing was found and every execution was too long: nothing is
-    /// known about the program then.
-    pub(crate) fn require_completed(&mut self) {
-        let (all, too_long) =
-            (self.context).with_exploration(|e| (e.executions(), e.cuts().too_long));
-        let is_known = !self.report.failures.is_empty() || too_long == 0 || too_long < all;
-        if is_known {
-            return;
-        }
-        let repeated = |execution: &Execution, _| limit::repeated(execution);
-        let finding = Finding::TooManyEvents {
-            limit: self.checker.limits().max_events,
-            repeated: self.context.with_execution(repeated),
-        };
-        let mut failure = self.named_failure(&finding, "every execution");
-        failure.notes.push(format!(
-            "no execution was completed, so the check has neither passed nor failed; cut at the limit of \
-             events: {}",
-            grouped(too_long)
-        ));
-        self.report.failures.push(failure);
     }
 
     /// True when an execution of the same class has failed with this kind before. It may have run
@@ -628,7 +579,7 @@ impl<'a> Worker<'a, '_> {
 
     /// Adds a failure to the report; returns true if the check is over.
     #[cold]
-    fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
+    pub(super) fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
         let failure = self.named_failure(finding, name);
         let key = failure.gist();
         let known = self.failed_before(failure.kind) || self.seen.contains(&key);
@@ -650,6 +601,7 @@ impl<'a> Worker<'a, '_> {
 pub(crate) fn part(counted: &Tally, report: &Report) -> Part {
     let failure = |failure: &Failure| (failure.execution, failure.schedule.to_token());
     Part {
+        runs: counted.runs,
         executions: counted.executions,
         discarded: counted.discarded,
         cut_short: counted.cut_short,

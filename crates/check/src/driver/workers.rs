@@ -12,6 +12,7 @@ use raddle_engine::strategy::{CoverageGuided, Dispatcher, Exhaustive, Reach};
 use raddle_engine::{Exploration, SiteId, Tally};
 use raddle_report::{Failure, Report};
 
+use crate::driver::early_frees::Suspected;
 use crate::driver::phases::{self, Budget, Helpers, Phase};
 #[cfg(target_os = "linux")]
 use crate::driver::processes;
@@ -21,6 +22,8 @@ use crate::explain::fatal_report::FatalReport;
 use crate::persist::checkpoint::Saving;
 use crate::persist::history::History;
 use crate::program::WorkerKind;
+use crate::runtime::SharedLocals;
+use crate::runtime::deadline::Deadline;
 use crate::runtime::watchdog;
 use crate::settings::checker::Checker;
 use crate::settings::samplers::seed;
@@ -32,6 +35,7 @@ pub(crate) struct Job<'a> {
     pub(crate) body: &'a (dyn Fn() + Sync),
     pub(crate) place: &'static Location<'static>,
     pub(crate) fatal: &'a Arc<FatalReport>,
+    pub(crate) deadline: Deadline,
     /// The history, once it is loaded.
     pub(crate) history: Option<&'a Arc<History>>,
 }
@@ -42,8 +46,10 @@ struct HelperResults {
     coverage: Option<Box<Coverage>>,
     report: Report,
     suspects: Vec<Vec<SiteId>>,
+    early_frees: Suspected,
     dropped_stacks: usize,
     has_foreign_threads: bool,
+    shared_locals: SharedLocals,
     left: Vec<Item>,
     reach: Reach,
 }
@@ -80,13 +86,12 @@ pub(crate) fn explore<'a>(
         let over = worker.explore(job.body, job.place, &phase.budget, name);
         return (over, None);
     }
-    let done = worker
-        .context
-        .with_exploration(|e| e.executions() + e.discarded());
+    let done = worker.context.with_exploration(|e| e.runs());
     let left = phase.budget.executions.saturating_sub(done);
     let is_shared = helpers == Helpers::Share;
     let shared = (is_shared && phase.budget.executions < u64::MAX).then_some(left);
-    let pool = SearchPool::new(size, shared, worker.context.places(), saving.cloned());
+    let places = worker.context.places();
+    let pool = SearchPool::new(size, is_shared, shared, places, saving.cloned());
     let pool = Arc::new(pool);
     // Workers that share a search share one budget; the others have a budget each.
     let share = |number: usize| {
@@ -141,7 +146,8 @@ pub(crate) fn explore<'a>(
             if first.is_some_and(|first| first != number) {
                 results.report.failures.clear();
             }
-            over |= !results.report.failures.is_empty() && !job.checker.keep_going;
+            worker.is_over |= !results.report.failures.is_empty() && !job.checker.keep_going;
+            over |= worker.is_over;
             worker.absorb(results);
         }
         over
@@ -151,6 +157,7 @@ pub(crate) fn explore<'a>(
     let over = over && !(gave_up && worker.report.failures.is_empty());
     worker.take_over(pool.shared.untaken());
     let end = pool.shared.ended().filter(|_| is_shared);
+    worker.is_over |= end == Some(EndReason::Failure);
     (over || end == Some(EndReason::Failure), end)
 }
 
@@ -191,7 +198,7 @@ fn strategy(
     }
 }
 
-/// A worker that helps with one phase.
+/// Creates a worker that helps with one phase.
 fn helper<'a, 'o>(
     job: Job<'a>,
     strategy: Dispatcher,
@@ -206,7 +213,7 @@ fn helper<'a, 'o>(
     }
     let context = checker.context(exploration, job.fatal.clone());
     context.share_places(pool.places());
-    let mut worker = Worker::new(checker, context, job.fatal);
+    let mut worker = Worker::new(checker, context, job.fatal, job.deadline);
     worker.slot = Some(WorkerSlot::new(pool, number));
     if let Some(history) = job.history {
         worker.recall(history);
@@ -220,7 +227,7 @@ fn run_helper(
     budget: &Budget,
     name: &'static str,
 ) -> HelperResults {
-    let watch = watchdog::watch(&worker.context, job.checker.watchdog);
+    let watch = watchdog::watch(&worker.context, job.checker.watchdog, job.deadline);
     worker.explore(job.body, job.place, budget, name);
     drop(watch);
     worker.write_batch(true);
@@ -235,8 +242,10 @@ fn run_helper(
         coverage: worker.coverage,
         report: worker.report,
         suspects: worker.suspects,
+        early_frees: worker.early_frees,
         dropped_stacks: worker.context.dropped_stacks(),
         has_foreign_threads: worker.context.has_foreign_threads(),
+        shared_locals: worker.context.shared_locals(),
         tally: worker.context.into_exploration().into_tally(),
     }
 }
@@ -266,8 +275,10 @@ impl Worker<'_, '_> {
                 self.suspects.push(places);
             }
         }
+        self.early_frees.absorb(results.early_frees);
         self.dropped_stacks += results.dropped_stacks;
         self.has_foreign_threads |= results.has_foreign_threads;
+        self.shared_locals.add(results.shared_locals);
     }
 
     /// Adds the remaining work of other workers to this one.
@@ -280,7 +291,7 @@ impl Worker<'_, '_> {
     }
 }
 
-/// Adds failures that are not there yet, in the order they were found.
+/// Adds failures that the list does not have yet, in the order they were found.
 fn merge(failures: &mut Vec<Failure>, others: Vec<Failure>) {
     for other in others {
         if failures

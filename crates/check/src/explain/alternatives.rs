@@ -12,6 +12,7 @@ use raddle_report::{Failure, FailureKind, Receive, Source, Trace};
 use crate::explain::fatal_report::FatalReport;
 use crate::persist::saved;
 use crate::program::Dialect;
+use crate::runtime::deadline::Deadline;
 use crate::runtime::watchdog;
 use crate::runtime::{Context, run_execution};
 use crate::settings::checker::Checker;
@@ -31,6 +32,7 @@ pub(crate) fn fill(
     place: &'static Location<'static>,
     fatal: &Arc<FatalReport>,
     failure: &mut Failure,
+    deadline: Deadline,
 ) {
     let steps = failure.trace.steps.len();
     // Threads that the check does not control would run again.
@@ -47,7 +49,7 @@ pub(crate) fn fill(
     let exploration = Exploration::new(replay, checker.limits());
     let context = checker.context(exploration, fatal.clone());
     context.name_variables(true);
-    let watch = watchdog::watch(&context, checker.watchdog);
+    let watch = watchdog::watch(&context, checker.watchdog, deadline);
     run_execution(&context, body, place);
     context.with_exploration(|exploration| _ = exploration.finish());
     drop(watch);
@@ -75,6 +77,8 @@ fn has_alternatives(kind: FailureKind) -> bool {
             | FailureKind::Uncontrolled
             | FailureKind::OutOfBounds
             | FailureKind::UseAfterFree
+            | FailureKind::DoubleFree
+            | FailureKind::Uninitialised
             | FailureKind::Deadlock
             | FailureKind::LostWakeup
             | FailureKind::Livelock

@@ -83,7 +83,11 @@ impl FatalReport {
         failure.notes.extend(note);
         failure.notes.extend(self.note.clone());
         if self.saves {
-            let saved = saved::save(context.program(), &failure.schedule);
+            let saved = saved::save(
+                context.program(),
+                &failure.schedule,
+                &failure.schedule.to_string(),
+            );
             failure.replay = Some(saved.replay);
             failure.notes.extend(saved.problem);
         }

@@ -16,6 +16,8 @@ use raddle_report::Names;
 
 use crate::explain::fatal_report::FatalReport;
 use crate::explain::minimise::Signature;
+use crate::runtime::deadline::Deadline;
+use crate::runtime::watchdog;
 use crate::runtime::{Context, run_execution};
 use crate::settings::checker::Checker;
 
@@ -159,6 +161,7 @@ struct Trial<'a> {
     body: &'a (dyn Fn() + Sync),
     place: &'static Location<'static>,
     names: &'a Context,
+    deadline: Deadline,
 }
 
 /// The failures of a program, none twice, and its number of classes.
@@ -175,18 +178,20 @@ pub(crate) fn find(
     names: &Context,
     signature: &Signature,
     places: &[Weak],
+    deadline: Deadline,
 ) -> Option<String> {
+    let until = deadline.before(Instant::now() + MAX_TIME);
     let trial = Trial {
         checker,
         body,
         place,
         names,
+        deadline: until,
     };
-    let until = Instant::now() + MAX_TIME;
     // Explored when a changed program first has another failure.
     let mut as_written: Option<Vec<Signature>> = None;
     for change in changes(places).into_iter().take(MAX_TRIALS) {
-        if Instant::now() >= until {
+        if until.is_past() {
             break;
         }
         let Some(Explored { failures, classes }) = trial.explore(&change, Some(signature)) else {
@@ -210,7 +215,7 @@ impl Trial<'_> {
     /// Explores every class of the changed program; `None` if there are too many, if an execution ends in
     /// a way that has no signature, or if one has the unwanted failure.
     fn explore(&self, change: &Change, unwanted: Option<&Signature>) -> Option<Explored> {
-        let until = Instant::now() + MAX_TIME_EACH;
+        let until = self.deadline.before(Instant::now() + MAX_TIME_EACH);
         // A reduction may leave out the class with the failure.
         let search = Exhaustive::new().under(self.checker.memory.model());
         let exploration = Exploration::new(search, self.checker.limits());
@@ -220,9 +225,10 @@ impl Trial<'_> {
             let places = change.iter().map(|&(weak, ordering)| (weak.site, ordering));
             exploration.world().strengthen(places.collect());
         });
+        let _watch = watchdog::watch(&context, self.checker.watchdog, until);
         let mut failures: Vec<Signature> = Vec::new();
         for _ in 0..MAX_RUNS {
-            if Instant::now() >= until {
+            if until.is_past() {
                 return None;
             }
             if !run_execution(&context, self.body, self.place) {

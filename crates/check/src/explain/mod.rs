@@ -5,3 +5,4 @@ pub(crate) mod fatal_report;
 pub(crate) mod hints;
 pub(crate) mod minimise;
 pub(crate) mod pages;
+pub(crate) mod recall;

@@ -13,7 +13,7 @@ use crate::persist::saved;
 use crate::program::variable;
 use crate::settings::checker::Checker;
 
-/// Maximum number of checks of one test with pages that the user did not ask for; some tests run
+/// Maximum number of checks of one test with pages that the user did not request; some tests run
 /// thousands of checks.
 const MAX_UNASKED: u32 = 8;
 /// The index of a run, relative to the page of one of its checks.
@@ -29,7 +29,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Returns the pages that the settings ask for.
+    /// Returns the pages that the settings request.
     pub(crate) fn of(checker: &Checker) -> Self {
         Pages {
             unasked: checker.page && !checker.replays(),

@@ -38,8 +38,8 @@ pub(crate) fn are_wanted() -> bool {
     file().is_some()
 }
 
-/// A check with events, if these are written. While it exists, the check stops early if the process
-/// is asked to end.
+/// A check with events, if these are written. While it exists, the check stops early if a signal
+/// requests the end of the process.
 pub(crate) struct CheckEvents<'a> {
     check: Option<&'a CheckName>,
     _listening: Option<Listening>,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use raddle_engine::{CheckName, Schedule};
 
+use crate::persist::learnt::Learnt;
 use crate::persist::saved;
 
 /// The folder with a package's schedules, relative to the package.
@@ -13,6 +14,8 @@ const FOLDER: &str = "raddle-schedules";
 /// A schedule that failed before.
 pub(crate) struct KnownSchedule {
     pub(crate) schedule: Schedule,
+    /// The explanation of its failure, if the file has one.
+    pub(crate) learnt: Option<Learnt>,
     pub(crate) file: PathBuf,
     pub(crate) origin: Origin,
 }
@@ -49,12 +52,13 @@ pub(crate) fn find(check: &CheckName) -> Vec<KnownSchedule> {
     let folder = package.map(|package| package.join(FOLDER));
     let mut known = Vec::new();
     let mut add = |file: PathBuf, is_for: &dyn Fn(&Schedule) -> bool| {
-        let schedule = read(&file).unwrap_or_else(|problem| {
+        let (schedule, learnt) = read(&file).unwrap_or_else(|problem| {
             panic!("raddle: the regression test {}: {problem}", file.display())
         });
         if is_for(&schedule) {
             known.push(KnownSchedule {
                 schedule,
+                learnt,
                 file,
                 origin: Origin::Regression,
             });
@@ -79,8 +83,9 @@ pub(crate) fn find(check: &CheckName) -> Vec<KnownSchedule> {
     }
     if let Some(file) = saved::file(check) {
         match read(&file) {
-            Ok(schedule) => known.push(KnownSchedule {
+            Ok((schedule, learnt)) => known.push(KnownSchedule {
                 schedule,
+                learnt,
                 file,
                 origin: Origin::Saved,
             }),
@@ -102,10 +107,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn read(file: &Path) -> Result<Schedule, String> {
+fn read(file: &Path) -> Result<(Schedule, Option<Learnt>), String> {
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
-    text.parse()
-        .map_err(|error: raddle_engine::ScheduleError| error.to_string())
+    let schedule = text.parse();
+    let schedule = schedule.map_err(|error: raddle_engine::ScheduleError| error.to_string())?;
+    Ok((schedule, Learnt::parse(&text)))
 }
 
 impl KnownSchedule {

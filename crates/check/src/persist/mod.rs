@@ -4,4 +4,5 @@ pub(crate) mod checkpoint;
 pub(crate) mod events;
 pub(crate) mod history;
 pub(crate) mod known_schedules;
+pub(crate) mod learnt;
 pub(crate) mod saved;

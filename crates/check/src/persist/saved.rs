@@ -20,8 +20,8 @@ pub(crate) struct Saved {
     pub(crate) problem: Option<String>,
 }
 
-/// Saves a failing schedule and returns the command that replays it.
-pub(crate) fn save(program: &dyn Program, schedule: &Schedule) -> Saved {
+/// Saves a failing schedule, with this text, and returns the command that replays it.
+pub(crate) fn save(program: &dyn Program, schedule: &Schedule, text: &str) -> Saved {
     let binary = RunningBinary::find();
     let check = schedule.check.as_ref();
     let token = schedule.to_token();
@@ -32,7 +32,7 @@ pub(crate) fn save(program: &dyn Program, schedule: &Schedule) -> Saved {
             problem: None,
         };
     };
-    match write(&path, schedule) {
+    match write(&path, text) {
         Ok(()) => {
             let path = path.display().to_string();
             let is_short = token.len() <= MAX_PRINTED;
@@ -145,14 +145,14 @@ pub(crate) fn file_name(test: &str) -> String {
 }
 
 /// Writes the file atomically, because other processes may read or write it at the same time.
-fn write(path: &Path, schedule: &Schedule) -> io::Result<()> {
+fn write(path: &Path, text: &str) -> io::Result<()> {
     static WRITTEN: AtomicU32 = AtomicU32::new(0);
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
     let new = path.with_extension(format!("{}-{number}.new", std::process::id()));
-    let written = std::fs::write(&new, schedule.to_string());
+    let written = std::fs::write(&new, text);
     let renamed = written.and_then(|()| std::fs::rename(&new, path));
     if renamed.is_err() {
         // An incomplete file is of no use.

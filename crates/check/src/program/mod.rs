@@ -1,8 +1,8 @@
 //! The program under test.
 //!
-//! A front end describes the program by an implementation of [`Program`]: where names of code and
-//! data come from, whether threads unwind, how workers run, and which command starts it again. A
-//! check has a reference to it. No module above depends on which front end it is.
+//! A front end describes the program by an implementation of [`Program`]. It has the names of code
+//! and data, the unwinding of threads, the kind of workers, and the command that starts the program
+//! again. A check has a reference to it. No module above depends on the front end.
 
 mod library;
 mod running_binary;
@@ -11,6 +11,7 @@ pub mod variable;
 
 use std::ffi::c_void;
 use std::fmt::Debug;
+use std::io::IsTerminal;
 use std::panic::RefUnwindSafe;
 
 use raddle_engine::CheckName;
@@ -37,11 +38,11 @@ pub trait Program: Debug + RefUnwindSafe + Send + Sync {
     /// hold nothing that needs a destructor, and are reused.
     fn unwinds_threads(&self) -> bool;
 
-    /// True when a thread must have the same stack in every execution, because the program keeps addresses of
-    /// it where other threads see them.
+    /// True when a thread must have the same stack in every execution, because the program keeps
+    /// addresses of it where other threads read them.
     fn fixes_stacks(&self) -> bool;
 
-    /// Returns how several workers run executions at the same time.
+    /// Returns the kind of workers that run executions at the same time.
     fn workers(&self) -> WorkerKind;
 
     /// Returns the command that runs a check again.
@@ -70,9 +71,30 @@ pub trait Program: Debug + RefUnwindSafe + Send + Sync {
         None
     }
 
+    /// True when plain accesses of some memory are operations of the execution.
+    fn has_plain_operations(&self) -> bool {
+        false
+    }
+
     /// Returns the libraries of the program whose code does not run, because a model takes its place.
     fn modelled(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Returns why executions may leave out behaviours of the program, if they may.
+    fn left_out(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns a note for a data race: how to see failures that the race leads to, if the program's front end can show
+    /// them.
+    fn race_note(&self) -> Option<String> {
+        None
+    }
+
+    /// True when messages of the check go to a terminal.
+    fn is_on_terminal(&self) -> bool {
+        std::io::stderr().is_terminal()
     }
 
     /// Returns the function that finds the place of an interrupted thread. It runs in a signal handler.

@@ -1,11 +1,11 @@
 //! Channels.
 //!
-//! One rule says when a channel is disconnected for its receiver, as in std: the queue is empty and
-//! no sender is left. A receive that waits is one operation of the engine, which has the rule. A
-//! receive that does not wait polls the queue, then loads whether senders are left, and if none is,
-//! polls once more, because the last of them may have sent a message before it went. The loads are
-//! events, and nothing but their values decides: so the decision is ordered with the ends of the
-//! senders by happens-before, and every possible value is explored under every memory model.
+//! A channel is disconnected for its receiver, as in std, if the queue is empty and no sender is
+//! left. A receive that waits is one operation of the engine, which has this rule. A receive that
+//! does not wait polls the queue and then loads the senders. If none is left, it polls once more,
+//! because the last of them may have sent a message before it was dropped. The loads are events,
+//! and only their values decide. So the decision is ordered with the ends of the senders by
+//! happens-before, and every possible value is explored under every memory model.
 
 use std::sync::atomic::Ordering;
 
@@ -40,7 +40,7 @@ pub fn load<P: Perform>(
     runtime.perform(site, load).to_value()
 }
 
-/// The operation by which a receiver goes: it sets the location that senders load.
+/// Returns the operation for the drop of a receiver: it sets the location that senders load.
 #[inline]
 pub fn leave(location: LocationId) -> Operation {
     Operation::Store {
@@ -50,8 +50,8 @@ pub fn leave(location: LocationId) -> Operation {
     }
 }
 
-/// Sends to an unbounded channel; returns the number of the message, or `None` when the receiver,
-/// whose location this is, has gone.
+/// Sends to an unbounded channel; returns the number of the message, or `None` when the receiver
+/// with this location was dropped.
 #[inline]
 pub fn send<P: Perform>(
     runtime: P,
@@ -62,7 +62,7 @@ pub fn send<P: Perform>(
     (load(runtime, site, receiver) == 0).then(|| leave_message(runtime, site, port))
 }
 
-/// Leaves a message in a port; returns its number.
+/// Sends a message to a port; returns its number.
 #[inline]
 pub fn leave_message<P: Perform>(
     runtime: P,
@@ -103,8 +103,8 @@ pub fn try_receive<P: Perform>(
     }
 }
 
-/// Receives from an unbounded channel in limited time. If time may run out, it may do so before any
-/// other thread runs, and an execution in which it does so later has the same results.
+/// Receives from an unbounded channel with a time limit. The limit may always pass before any other
+/// thread runs, and an execution in which it passes later has the same results.
 #[inline]
 pub fn receive_timeout<P: Perform>(
     runtime: P,
@@ -118,7 +118,7 @@ pub fn receive_timeout<P: Perform>(
     }
 }
 
-/// The operation that takes a message out of a port.
+/// Returns the operation that takes a message out of a port.
 #[inline]
 pub fn take(port: ObjectId, wait: bool) -> Operation {
     Operation::Receive {
@@ -127,7 +127,7 @@ pub fn take(port: ObjectId, wait: bool) -> Operation {
     }
 }
 
-/// The result of an operation that takes a message out of a port.
+/// Returns the result of an operation that takes a message out of a port.
 #[inline]
 pub fn polled(reply: Reply) -> Polled {
     match reply.to_received() {
@@ -137,7 +137,7 @@ pub fn polled(reply: Reply) -> Polled {
     }
 }
 
-/// The result of a call that receives from a bounded channel.
+/// Returns the result of a call that receives from a bounded channel.
 #[inline]
 pub fn answered(answer: Exchange) -> Polled {
     match answer {
@@ -147,8 +147,8 @@ pub fn answered(answer: Exchange) -> Polled {
     }
 }
 
-/// The first call of a receive from a bounded channel, given whether its time may run out. Without
-/// a buffer, a receiver that waits is a state of the channel even if its time runs out.
+/// Returns the first call of a receive from a bounded channel; `timeout` is true if it may time
+/// out. Without a buffer, a waiting receiver is a state of the channel even if it times out.
 #[inline]
 pub fn receive_bounded(bound: usize, timeout: bool) -> Call {
     match timeout && bound > 0 {
@@ -157,15 +157,15 @@ pub fn receive_bounded(bound: usize, timeout: bool) -> Call {
     }
 }
 
-/// The second call of a receive from a bounded channel, if there is one: without a buffer, the
-/// receiver waits for a sender.
+/// Returns the second call of a receive from a bounded channel, if there is one: without a buffer,
+/// the receiver waits for a sender.
 #[inline]
 pub fn accept(first: Exchange, bound: usize, timeout: bool) -> Option<Call> {
     (first == Exchange::Unmatched && bound == 0).then_some(Call::Accept { timeout })
 }
 
-/// The second call of a send to a bounded channel, if there is one: without a buffer, the sender
-/// waits for the receiver.
+/// Returns the second call of a send to a bounded channel, if there is one: without a buffer, the
+/// sender waits for the receiver.
 #[inline]
 pub fn deliver(first: Exchange) -> Option<Call> {
     match first {

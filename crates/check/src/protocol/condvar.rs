@@ -1,8 +1,8 @@
 //! Waits on condition variables.
 //!
 //! A wait is up to four operations: the thread becomes a waiter, unlocks the lock, wakes up and
-//! locks the lock again. `raddle_engine::object::condvar` says why the first two may be separate and
-//! where spurious wake-ups come from.
+//! locks the lock again. `raddle_engine::object::condvar` has the reason why the first two may be
+//! separate, and the source of spurious wake-ups.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -25,8 +25,8 @@ pub struct Wait<T, C> {
 }
 
 impl<T: Fn() -> Duration, C: Fn(Call) -> Reply> Wait<T, C> {
-    /// Waits for a notification; returns the result of `lock`. `unlock` releases the lock, and `lock`
-    /// takes it again, given whether the time ran out.
+    /// Waits for a notification; returns the result of `lock`. `unlock` releases the lock, and
+    /// `lock` takes it again, with true if the wait timed out.
     #[inline]
     pub fn run<P: Perform, L, R>(
         self,
@@ -59,10 +59,10 @@ impl<T: Fn() -> Duration, C: Fn(Call) -> Reply> Wait<T, C> {
         lock(unlocked, timed_out)
     }
 
-    /// Waits for a notification unless `condition`, which is evaluated as a waiter, says otherwise;
-    /// returns whether the time ran out. The condition takes the place of the lock: a change that it
-    /// does not see is followed by a notification that the waiter receives. A waiter that leaves
-    /// early passes a notification that has reached it on to `renotify`.
+    /// Waits for a notification unless `condition`, which is evaluated as a waiter, breaks; returns
+    /// true if the wait timed out. The condition takes the place of the lock: a change that it does
+    /// not read is followed by a notification that the waiter receives. A waiter that leaves early
+    /// after a notification has reached it calls `renotify`.
     #[inline]
     pub fn unless<P: Perform, B>(
         self,
@@ -110,7 +110,8 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// Creates a waiter from the reply of its first call; `timeout` says whether the time may run out.
+    /// Creates a waiter from the reply of its first call; `timeout` is true if the wait may time
+    /// out.
     #[inline(always)]
     pub fn new(timeout: bool, reply: Reply) -> Self {
         Waiter {

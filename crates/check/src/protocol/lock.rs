@@ -1,4 +1,4 @@
-//! Locks: a mutex, either mode of a readers-writer lock, and whatever else replies with a grant.
+//! Locks: a mutex, either mode of a readers-writer lock, and other objects that reply with a grant.
 
 use raddle_engine::object::{Call, rwlock};
 use raddle_engine::{Chance, Grant, ObjectId, Operation, World};
@@ -20,8 +20,8 @@ pub fn lock<P: Perform>(
 }
 
 /// Takes a readers-writer lock for reading, waiting until no thread writes; returns true when it is
-/// poisoned. `may_read_behind` says whether a writer that waits may keep the thread out, because it reads
-/// under the lock already.
+/// poisoned. `may_read_behind` returns true if the thread already holds the lock for reading, so
+/// that a waiting writer may block it.
 #[inline]
 pub fn read<P: Perform>(
     runtime: P,
@@ -53,8 +53,8 @@ pub fn read<P: Perform>(
     }
 }
 
-/// Takes a lock; returns whether it is poisoned, or `None` when the call does not wait and another
-/// thread holds the lock.
+/// Takes a lock; returns true when it is poisoned, or `None` when the call does not wait and
+/// another thread holds the lock.
 #[inline(always)]
 pub fn try_lock<P: Perform>(
     runtime: P,

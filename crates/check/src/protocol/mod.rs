@@ -1,9 +1,8 @@
 //! Protocols of synchronization primitives: the operations that one call of the program performs,
 //! and their order.
 //!
-//! A front end catches a call, says which object and which place in the program it belongs to, and
-//! leaves the rest to the functions here. They are generic over [`Perform`], the runtime of the
-//! front end, and inlined.
+//! A front end intercepts a call, provides its object and its site, and calls the functions here.
+//! They are generic over [`Perform`], the runtime of the front end, and inlined.
 
 pub mod channel;
 pub mod condvar;

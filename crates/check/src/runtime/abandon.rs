@@ -16,7 +16,7 @@ use corosensei::CoroutineResult;
 use raddle_engine::{Grant, Operation, Reply, SiteId, Step, ThreadId, World};
 
 use super::coroutine::{Coroutine, Exit, Slot};
-use super::{Context, current};
+use super::{Context, Phase, current};
 use crate::runtime::alloc;
 
 /// Maximum number of times a thread may catch the panic before its stack is dropped.
@@ -28,7 +28,7 @@ const MAX_OPERATIONS: u32 = 10_000;
 pub struct Abandoned(());
 
 impl Drop for Abandoned {
-    /// User code caught it: the thread is not unwinding any more.
+    /// Records that user code caught the panic, so that the thread is not unwinding any more.
     fn drop(&mut self) {
         if let Some(context) = current()
             && let Ok(mut slots) = context.slots.try_borrow_mut()
@@ -43,10 +43,10 @@ impl Drop for Abandoned {
 pub(super) struct AfterStop {
     swallows: u32,
     operations: u32,
-    /// It has announced an operation that could not be performed at once.
+    /// True when it has announced an operation that could not be performed at once.
     waits: bool,
     given_up: bool,
-    /// It runs only destructors of values outside its stack, and is not unwound.
+    /// True when it runs only destructors of values outside its stack, and is not unwound.
     sweeps: bool,
 }
 
@@ -64,9 +64,7 @@ impl Context {
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
         let operation = self.with_world(operation);
-        if self.is_faulty.get() {
-            self.stop_at_fault(place);
-        }
+        self.stop_at_fault(place);
         self.retry_after_stop(operation, self.site(place))
     }
 
@@ -95,18 +93,27 @@ impl Context {
 
     fn protect(&self, place: &'static Location<'static>, operation: Operation) -> Reply {
         let site = self.site(place);
-        if !self.stopped.get() {
-            let thread = self.thread.get();
-            let step = self.with_world(|world| world.request(thread, operation, site));
-            if step == Step::Run(thread) {
-                self.progress.beat();
-            } else {
-                self.step.set(step);
-                self.suspend();
-            }
-            if !self.stopped.get() {
-                return self.with_world(|world| world.reply(thread));
-            }
+        match self.phase.get() {
+            Phase::Running => self.wait_protected(operation, site),
+            Phase::Stepped => self.perform_stepped(operation, site, &mut || {
+                self.wait_protected(operation, site)
+            }),
+            Phase::Stopped => self.wait_after_stop(operation, site, || ()),
+        }
+    }
+
+    #[inline(always)]
+    fn wait_protected(&self, operation: Operation, site: SiteId) -> Reply {
+        let thread = self.thread.get();
+        let step = self.with_world(|world| world.request(thread, operation, site));
+        if step == Step::Run(thread) {
+            self.progress.beat();
+        } else {
+            self.step.set(step);
+            self.suspend();
+        }
+        if !self.has_stopped() {
+            return self.with_world(|world| world.reply(thread));
         }
         self.wait_after_stop(operation, site, || ())
     }
@@ -114,7 +121,7 @@ impl Context {
     /// Unwinds the calling thread if its execution has stopped and it is not unwinding yet.
     #[inline]
     pub fn unwind_if_stopped(&self) {
-        if self.stopped.get() && !self.is_unwinding() && !self.is_sweeping() {
+        if self.has_stopped() && !self.is_unwinding() && !self.is_sweeping() {
             self.raise();
         }
     }
@@ -186,7 +193,7 @@ impl Context {
     /// True when the execution has stopped, so that further operations are not part of it.
     #[inline]
     pub fn has_stopped(&self) -> bool {
-        self.stopped.get()
+        self.phase.get() == Phase::Stopped
     }
 
     /// Unwinds the threads and drops the values left by the execution. Called when the exploration

@@ -4,10 +4,11 @@
 use std::panic::Location;
 
 use raddle_engine::check::memory_error::{Fate, MemoryError, Moment};
-use raddle_engine::{CellId, Ending, Step, World};
+use raddle_engine::{CellId, Ending, LocationId, Operation, Reply, SiteId, Step, ThreadId, World};
 
 use super::{Context, Made, current, statics};
 use crate::runtime::alloc;
+use crate::runtime::early_frees::UnorderedDrop;
 use crate::runtime::identity::{Identity, Refusal};
 
 /// An operation that cannot happen.
@@ -22,22 +23,31 @@ pub(super) enum Fault {
 /// An access that lasts while this exists.
 pub struct Ongoing {
     cell: CellId,
+    begun_by: ThreadId,
     stamp: u64,
 }
 
 impl Drop for Ongoing {
     fn drop(&mut self) {
         if let Some(context) = current()
-            && !context.stopped.get()
+            && !context.has_stopped()
             && context.stamp() == self.stamp
         {
             let thread = context.thread();
-            context.with_world(|world| world.end_access(thread, self.cell));
+            context.with_world(|world| world.end_access(thread, self.begun_by, self.cell));
         }
     }
 }
 
 impl Context {
+    /// Records that a write of a cell changes thread state outside the stack.
+    #[inline]
+    fn note_write(&self, writes: bool) {
+        if writes {
+            self.forget_looks();
+        }
+    }
+
     /// Reads or writes a cell in one step.
     #[inline]
     pub fn access_cell(
@@ -47,6 +57,7 @@ impl Context {
         writes: bool,
         place: &'static Location<'static>,
     ) {
+        self.note_write(writes);
         self.with_cell(identity, made, place, |world, cell| {
             world.access_cell(self.thread(), cell, writes, self.site(place));
         });
@@ -61,17 +72,43 @@ impl Context {
         writes: bool,
         place: &'static Location<'static>,
     ) -> Option<Ongoing> {
+        self.note_write(writes);
         self.with_cell(identity, made, place, |world, cell| {
             world.begin_access(self.thread(), cell, writes, self.site(place));
-            let stamp = self.stamp();
-            Ongoing { cell, stamp }
+            Ongoing {
+                cell,
+                begun_by: self.thread(),
+                stamp: self.stamp(),
+            }
         })
+    }
+
+    /// Checks the calling thread's last event, a load of an atomic that must not be atomic: a write that
+    /// does not happen before it is a data race.
+    ///
+    /// The load is an event, so that the search runs the class in which it takes the value of any write
+    /// that it races with.
+    pub fn check_unsynchronized_load(
+        &self,
+        identity: &Identity,
+        made: Made,
+        place: &'static Location<'static>,
+    ) {
+        let Some(index) = identity.get(self.stamp()).filter(|_| !self.has_stopped()) else {
+            return;
+        };
+        let (location, site) = (LocationId::new(index), self.site(place));
+        self.with_world(|world| {
+            let cell = world.add_cell();
+            self.cells.borrow_mut().add(identity, made, || cell.index());
+            world.check_plain(self.thread(), cell, false, site, |at| at == location);
+        });
     }
 
     /// Records an access by a thread with exclusive access to the cell.
     pub fn own_cell(&self, identity: &Identity, place: Option<&'static Location<'static>>) {
         if let Some(index) = identity.get(self.stamp())
-            && !self.stopped.get()
+            && !self.has_stopped()
             && let Ok(mut exploration) = self.exploration.try_borrow_mut()
         {
             let site = place.map(|place| self.site(place));
@@ -82,15 +119,21 @@ impl Context {
 
     /// Records that the calling thread drops the cell.
     pub fn drop_cell(&self, identity: &Identity) {
-        if self.stopped.get() {
+        if self.has_stopped() {
             return;
         }
         if let Ok(mut exploration) = self.exploration.try_borrow_mut() {
             let (world, thread) = (exploration.world(), self.thread());
-            if let Some(index) = identity.get(self.stamp()) {
-                world.own_cell(thread, CellId::new(index), None);
-            }
             let moment = world.moment(thread);
+            if let Some(index) = identity.get(self.stamp()) {
+                let uses = world.own_cell(thread, CellId::new(index), None);
+                let unordered = uses.into_iter().map(|used_after| UnorderedDrop {
+                    address: identity.address(),
+                    dropped: moment,
+                    used_after,
+                });
+                self.unordered_drops.borrow_mut().extend(unordered);
+            }
             self.dropped.borrow_mut().push((identity.address(), moment));
         }
         identity.drop_in(self.stamp());
@@ -122,7 +165,7 @@ impl Context {
         place: &'static Location<'static>,
         use_it: impl FnOnce(&mut World, CellId) -> R,
     ) -> Option<R> {
-        if self.stopped.get() {
+        if self.has_stopped() {
             return None;
         }
         let used = self.with_world(|world| {
@@ -151,7 +194,7 @@ impl Context {
         made: &Made,
     ) -> Result<CellId, Fault> {
         // Noticed when the copy of a static was made.
-        let noticed = self.is_faulty.replace(false).then(|| self.fault.take());
+        let noticed = self.progress.take_fault().then(|| self.fault.take());
         let fault = noticed.flatten();
         if let Some(fault) = fault.or_else(|| self.fault(identity, "UnsafeCell", made)) {
             return Err(fault);
@@ -194,7 +237,7 @@ impl Context {
         };
         let fate = match refusal {
             Refusal::Marked(mark) => {
-                let is_foreign = mark.number > self.marks_before.get() && !self.stopped.get();
+                let is_foreign = mark.number > self.marks_before.get() && !self.has_stopped();
                 return is_foreign.then(|| {
                     self.intrusions.record_mark(mark, *made);
                     Fault::Foreign
@@ -224,7 +267,7 @@ impl Context {
         let is_faulty = fault.is_some();
         if is_faulty {
             self.fault.set(fault);
-            self.is_faulty.set(true);
+            self.progress.set_fault();
         }
         is_faulty
     }
@@ -232,24 +275,47 @@ impl Context {
     /// Records that a foreign thread has used the value of the next operation.
     #[cold]
     pub(super) fn notice_foreign(&self) {
-        if !self.stopped.get() {
+        if !self.has_stopped() {
             self.fault.set(Some(Fault::Foreign));
-            self.is_faulty.set(true);
+            self.progress.set_fault();
         }
     }
 
-    /// Stops the execution at an operation that cannot happen.
+    /// Stops the execution if the next operation cannot happen.
     #[cold]
-    pub(super) fn stop_at_fault(&self, place: &'static Location<'static>) -> ! {
-        self.is_faulty.set(false);
-        let fault = self.fault.take().expect("it was noticed");
-        self.stop_with(fault, place)
+    pub(super) fn stop_at_fault(&self, place: &'static Location<'static>) {
+        if self.progress.take_fault() {
+            let fault = self.fault.take().expect("it was noticed");
+            self.stop_with(fault, place);
+        }
+    }
+
+    /// Stops the execution at an operation that cannot happen, or because its time is over.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn stop_at(
+        &self,
+        place: &'static Location<'static>,
+        operation: Operation,
+        site: SiteId,
+    ) -> Reply {
+        self.stop_at_fault(place);
+        self.cut(operation, site);
+        self.retry_after_stop(operation, site)
+    }
+
+    /// Stops the execution at this operation of the running thread, because its time is over.
+    pub(super) fn cut(&self, operation: Operation, site: SiteId) {
+        let thread = self.thread.get();
+        let step = self.with_world(|world| world.cut(thread, operation, site));
+        self.step.set(step);
+        self.suspend();
     }
 
     /// Stops the execution with this fault; the calling thread does not continue.
     #[cold]
     fn stop_with(&self, fault: Fault, place: &'static Location<'static>) -> ! {
-        if !self.stopped.get() {
+        if !self.has_stopped() {
             let (thread, site) = (self.thread(), self.site(place));
             self.with_world(|world| match fault {
                 Fault::Memory { what, fate } => {

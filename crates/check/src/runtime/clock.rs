@@ -14,9 +14,11 @@ use super::{Context, World, alloc};
 
 /// Number of readings without other progress before time passes by itself.
 const PATIENCE: u32 = 100;
-/// Maximum time that passes at a reading, if the thread has done nothing but look since the last one.
+/// Maximum time that passes at a reading, if the thread has only read shared values since the last
+/// one.
 const WAITING: Duration = Duration::from_millis(10);
-/// The same if the thread has done something, which may also be to take a lock for a look.
+/// Maximum time that passes at a reading, if the thread has performed other operations since the
+/// last one, such as taking a lock to read.
 const WORKING: Duration = Duration::from_micros(100);
 /// The latest time: at least half of the range of std's clocks, and some hundred billion years.
 const END_OF_TIME: Duration = Duration::from_secs(1 << 62);
@@ -27,7 +29,7 @@ pub(super) struct Clock {
     passed: Duration,
     /// Number of readings since the clock last advanced.
     looks: u32,
-    /// The event of the thread from which on it had done nothing but look, at the last reading.
+    /// Index of the event after which the thread had only read shared values, at the last reading.
     quiet_since: u32,
 }
 
@@ -52,7 +54,7 @@ impl Clock {
 
     /// Reads the clock. After many readings in a row it advances by growing amounts, so that a loop
     /// that waits for a time without sleeping ends. The amounts are bounded, so that a program that
-    /// measures its time often does not see years pass.
+    /// reads the time often does not measure years.
     fn look(&mut self, quiet_since: u32) -> Duration {
         let waits = std::mem::replace(&mut self.quiet_since, quiet_since) == quiet_since;
         self.looks = self.looks.saturating_add(1);
@@ -66,13 +68,13 @@ impl Clock {
     }
 }
 
-/// By thread, the time after each advance of its clock, with the number of events that it had then. Empty in
-/// executions without time.
+/// Time after each advance of each thread's clock, with the thread's number of events then. Empty
+/// in executions without time.
 #[derive(Default)]
 pub(super) struct Advances(Vec<Vec<(u32, Duration)>>);
 
 impl Advances {
-    /// Notes the time for threads that are ordered after the event with this index.
+    /// Records the time for events that happen after the thread's event with this index.
     fn note(&mut self, thread: ThreadId, events: u32, passed: Duration) {
         let Advances(all) = self;
         if all.len() <= thread.index() {
@@ -84,7 +86,7 @@ impl Advances {
         }
     }
 
-    /// The latest time within the first events of each thread, as many as `hb` has of it.
+    /// Returns the latest time of the events in the vector clock `hb`.
     fn latest(&self, hb: &[u32]) -> Duration {
         let times = self.0.iter().zip(hb).filter_map(|(advances, &events)| {
             let count = advances.partition_point(|&(index, _)| index < events);
@@ -103,6 +105,11 @@ impl Advances {
 }
 
 impl Context {
+    /// Returns the time that has passed since the execution began, by the calling thread's clock.
+    pub fn since_start(&self) -> Duration {
+        self.now().duration_since(self.epoch)
+    }
+
     /// Returns the time of the calling thread's clock.
     pub fn now(&self) -> Instant {
         let _aside = alloc::aside();
@@ -161,8 +168,8 @@ impl Context {
         slots[self.thread.get().index()].clock.catch_up(passed);
     }
 
-    /// Advances the calling thread's clock to the latest time that happens before. The order of events
-    /// is asked for only if another clock is later.
+    /// Advances the calling thread's clock to the latest time of an event that happens before. `hb`
+    /// is computed only if another clock is later.
     fn catch_up(&self, world: &mut World) {
         let thread = self.thread.get();
         let mut slots = self.slots.borrow_mut();

@@ -11,7 +11,7 @@ use super::abandon::AfterStop;
 use super::clock::Clock;
 use super::home::Home;
 use super::overflow::{self, Guard};
-use super::{CURRENT, Context};
+use super::{CURRENT, Context, Phase};
 use crate::runtime::alloc;
 use crate::runtime::identity::Identity;
 use crate::runtime::watchdog;
@@ -61,7 +61,10 @@ pub(crate) fn run_execution(
     context.objects.borrow_mut().clear();
     context.cells.borrow_mut().clear();
     context.dropped.borrow_mut().clear();
+    context.unordered_drops.borrow_mut().clear();
+    context.undropped.borrow_mut().clear();
     context.last_panics.borrow_mut().clear();
+    context.progress.take_fault();
     context.start_watching();
     context.progress.show(context);
     // SAFETY: the coroutine ends or is forgotten before `clean_up` returns, and the caller's loop
@@ -77,7 +80,7 @@ impl Context {
     ///
     /// # Safety
     ///
-    /// What `body` borrows must live until the thread has ended.
+    /// The borrows of `body` must live until the thread has ended.
     pub(crate) unsafe fn add_coroutine(
         &self,
         thread: ThreadId,
@@ -88,7 +91,7 @@ impl Context {
         let _aside = alloc::aside();
         let whole = move |context: &Context, thread| context.run_body(thread, place, body);
         let home = self.homes.borrow_mut().pop().unwrap_or_else(Home::new);
-        // SAFETY: as for this function.
+        // SAFETY: the caller guarantees that the borrows of `body` live until the thread has ended.
         let guard = unsafe { self.put_coroutine(&home, thread, whole) };
         let clock = self.clock_of_creator();
         let mut slots = self.slots.borrow_mut();
@@ -112,7 +115,7 @@ impl Context {
     ///
     /// # Safety
     ///
-    /// What `body` borrows must live until the coroutine has ended.
+    /// The borrows of `body` must live until the coroutine has ended.
     #[inline(always)]
     pub(super) unsafe fn put_coroutine(
         &self,
@@ -148,7 +151,7 @@ impl Context {
             body(context, thread);
             Exit::Returned
         };
-        // SAFETY: the caller guarantees the lifetime of the borrows in `body`, and a coroutine that
+        // SAFETY: the caller guarantees the lifetime of the borrows in `body`. A coroutine that
         // does not run to its end is forgotten with its stack, so no borrow is used again.
         let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
         let trap = coroutine.trap_handler();
@@ -158,8 +161,8 @@ impl Context {
 
     /// Runs the whole life of a thread, inside its coroutine.
     fn run_body(&self, thread: ThreadId, place: &'static Location<'static>, body: impl FnOnce()) {
-        if self.stopped.get() {
-            // It never began: only its captures are dropped, which runs user code too.
+        if self.phase.get() != Phase::Running && self.begin_apart(thread) {
+            // The body never began: only its captures are dropped, which runs user code too.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
         } else if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
             self.note_panic(&*payload);
@@ -167,22 +170,42 @@ impl Context {
         }
         self.drop_locals();
         let site = self.site(place);
-        self.with_world(|world| {
-            if self.stopped.get() {
-                world.end_after_stop(thread, site);
-            } else {
+        self.with_world(|world| match self.phase.get() {
+            Phase::Running => world.announce_end(thread, site),
+            Phase::Stepped => {
+                self.end_steps(thread);
                 world.announce_end(thread, site);
             }
+            Phase::Stopped => world.end_after_stop(thread, site),
         });
     }
 
     /// Runs threads as the engine decides until the execution stops.
     fn drive(&self) {
-        self.stopped.set(false);
+        if self.watches_std_locals() {
+            return self.drive_watched();
+        }
+        self.drive_with(
+            #[inline(always)]
+            |context, thread| context.resume(thread),
+        );
+    }
+
+    /// Does the same as [`drive`](Self::drive), and watches std's thread-locals.
+    #[cold]
+    #[inline(never)]
+    fn drive_watched(&self) {
+        self.drive_with(Context::resume_watched);
+    }
+
+    #[inline(always)]
+    fn drive_with(&self, resume: impl Fn(&Context, ThreadId) -> CoroutineResult<(), Exit>) {
+        self.phase.set(Phase::Running);
         let mut step = self.with_world(|world| world.advance());
         while let Step::Run(thread) = step {
-            step = match self.resume(thread) {
+            step = match resume(self, thread) {
                 CoroutineResult::Yield(()) => self.step.get(),
+                CoroutineResult::Return(Exit::Returned) if self.progress.take_fault() => Step::Stop,
                 CoroutineResult::Return(Exit::Returned) => self.with_world(|world| world.advance()),
                 CoroutineResult::Return(Exit::Overflowed) => {
                     let mut exploration = self.exploration.try_borrow_mut().unwrap_or_else(|_| {
@@ -193,8 +216,8 @@ impl Context {
                 CoroutineResult::Return(Exit::Crashed) => self.crashed(),
             };
         }
-        self.stopped.set(true);
-        self.watch.stop();
+        self.phase.set(Phase::Stopped);
+        self.watch.perform_apart();
     }
 
     /// Reports that the last running thread used an unmapped address, and ends the process.
@@ -275,7 +298,7 @@ impl Context {
     ///
     /// # Safety
     ///
-    /// What `body` borrows must live until the thread has ended.
+    /// The borrows of `body` must live until the thread has ended.
     pub unsafe fn spawn(
         &self,
         place: &'static Location<'static>,
@@ -286,7 +309,7 @@ impl Context {
         if let Some(name) = &name {
             self.with_world(|world| world.name_thread(child, name.to_string()));
         }
-        // SAFETY: as for this function.
+        // SAFETY: the caller guarantees that the borrows of `body` live until the thread has ended.
         unsafe { self.add_coroutine(child, place, name, body) };
         child
     }

@@ -30,7 +30,7 @@ impl Context {
     pub fn has_failed_spuriously(&self) -> bool {
         let thread = self.thread.get();
         // After the execution stopped, nothing is recorded and nothing fails spuriously.
-        !self.stopped.get() && self.with_world(|world| world.has_failed_spuriously(thread))
+        !self.has_stopped() && self.with_world(|world| world.has_failed_spuriously(thread))
     }
 
     /// True when a wait with a limit may end by it.

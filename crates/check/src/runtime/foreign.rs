@@ -12,8 +12,9 @@
 //!   to the state from outside, with which the execution starts.
 //! - **Statics** keep their identity, and ordinary tests may use them beside a check, as each
 //!   execution has its own copy. Only threads that were started inside a check matter. They are
-//!   recognised by their timer slack, which a thread of Linux inherits from the one that starts it:
-//!   while a check runs, that of its OS thread is the usual one plus some nanoseconds, the tag.
+//!   recognised by their timer slack, which a thread of Linux inherits from the one that starts it.
+//!   While a check runs, the slack of its OS thread is the usual one plus some nanoseconds, the
+//!   tag.
 //!
 //! A controlled thread pays for none of it, except at its first use of a value with a mark. A thread
 //! outside checks pays one load per operation while no check runs.
@@ -87,7 +88,7 @@ pub struct SharedValue {
 }
 
 impl SharedValue {
-    /// A handle of a thread.
+    /// Returns the value of a thread's handle.
     pub fn handle(kind: &'static str, thread: ThreadId) -> Self {
         SharedValue {
             handle_of: Some(thread),
@@ -95,7 +96,7 @@ impl SharedValue {
         }
     }
 
-    /// A value whose place of creation is not known.
+    /// Returns a value whose place of creation is not known.
     pub fn without_place(kind: &'static str) -> Self {
         SharedValue {
             kind,
@@ -128,7 +129,7 @@ pub(crate) struct Intrusion {
 }
 
 impl Intrusion {
-    /// A use of a value in an execution that is not known.
+    /// Returns a use of a value in an unknown execution.
     fn of(touch: Touch, known: impl Into<SharedValue>) -> Self {
         Intrusion {
             touch,
@@ -306,7 +307,7 @@ impl Drop for OwnThread {
     }
 }
 
-/// Marks the calling thread as raddle's own, whichever check has started it.
+/// Marks the calling thread as raddle's own, independently of the check that started it.
 pub(crate) fn disown() {
     TAG.set(Some(0));
     tag::clear();
@@ -338,8 +339,8 @@ pub fn using<'a>(
     context
 }
 
-/// The calling thread starts a thread. If it was itself started inside a check and is not
-/// controlled, it takes part in the check.
+/// Records that the calling thread starts a thread. If it was itself started inside a check and is
+/// not controlled, it takes part in the check.
 pub fn starts_thread() {
     if CHECKS.load(Relaxed) != 0
         && OWN.get() == 0
@@ -349,7 +350,8 @@ pub fn starts_thread() {
     }
 }
 
-/// The calling thread, which is outside every check, drops the value. As [`using`], without a panic.
+/// Records that the calling thread, which is outside every check, drops the value. As [`using`],
+/// without a panic.
 #[inline]
 pub fn drops(identity: &Identity, made: &Made, place: &'static Location<'static>) {
     if CHECKS.load(Relaxed) != 0
@@ -360,8 +362,9 @@ pub fn drops(identity: &Identity, made: &Made, place: &'static Location<'static>
     }
 }
 
-/// The calling thread uses a value made in the execution with this stamp, and is not part of that
-/// execution. If its check is still running, and the thread is outside every check, the check fails.
+/// Records a use of a value made in the execution with this stamp by a thread that is not part of
+/// that execution. If its check is still running, and the thread is outside every check, the check
+/// fails.
 #[cold]
 pub fn uses_of(
     stamp: u64,
@@ -509,13 +512,14 @@ mod tag {
         use super::{TAGS, USUAL};
 
         fn read() -> Option<u64> {
-            // SAFETY: reads a number of the calling thread.
+            // SAFETY: `prctl` with this option takes no pointers; it reads a number of the calling
+            // thread.
             u64::try_from(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }).ok()
         }
 
         fn write(slack: u64) {
-            // SAFETY: sets a number of the calling thread. If the system refuses, threads have no
-            // tags.
+            // SAFETY: `prctl` with this option takes no pointers; it sets a number of the calling
+            // thread. If the system refuses, threads have no tags.
             unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
         }
 

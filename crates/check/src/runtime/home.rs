@@ -9,13 +9,13 @@ use corosensei::CoroutineResult;
 
 use super::coroutine::{Coroutine, Exit};
 
-/// Room for one coroutine. Except for [`Home::put`], which fills an empty home, all methods are
+/// Storage for one coroutine. Except for [`Home::put`], which fills an empty home, all methods are
 /// called only by the loop that switches coroutines, while none runs on this OS thread.
 pub(super) struct Home(Box<UnsafeCell<Option<Coroutine>>>);
 
 impl Drop for Home {
-    /// Only a panic inside raddle leaves a coroutine here. Unwinding it would run user code without
-    /// its check.
+    /// Forgets the coroutine. Only a panic inside raddle leaves one here. Unwinding it would run
+    /// user code without its check.
     fn drop(&mut self) {
         std::mem::forget(self.0.get_mut().take());
     }

@@ -82,7 +82,7 @@ impl Identity {
         self.0.load(Ordering::Relaxed) != FRESH
     }
 
-    /// Returns why the value cannot be used, as far as known. Called before a first use.
+    /// Returns the reason why the value cannot be used, if known. Called before a first use.
     #[inline]
     pub(crate) fn refusal(&self, stamp: u64) -> Option<Refusal> {
         const FREED_WORD: u64 = u64::from_ne_bytes([FREED; 8]);

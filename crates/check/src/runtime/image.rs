@@ -2,9 +2,9 @@
 //!
 //! Inside a check every execution has statics of its own, which start with the bytes from the
 //! compiler. A constructor that runs before `main` copies the segment of initialised data: some
-//! kilobytes, once for each process. So the initial bytes are available whatever uses a static
-//! first. A value built by a `const` expression owns nothing on the heap, so its bytes may be
-//! copied any number of times. Later values of a static are not in the image and never copied.
+//! kilobytes, once for each process. So the initial bytes are available before any use of a static.
+//! A value built by a `const` expression owns nothing on the heap, so its bytes may be copied any
+//! number of times. Later values of a static are not in the image and never copied.
 //!
 //! Statics of other shared objects have no image, and on systems other than Linux there is none:
 //! such a static is an ordinary value that lives through all executions.
@@ -32,7 +32,7 @@ pub(crate) fn offset(address: usize) -> Option<usize> {
 pub(crate) fn initial<V: ?Sized>(value: &V) -> Option<*const u8> {
     let offset = offset(std::ptr::from_ref(value).cast::<u8>() as usize)?;
     let fits = size_of_val(value) <= length() - offset && align_of_val(value) <= PAGE;
-    // SAFETY: the offset is less than the length of the copy.
+    // SAFETY: `add` must stay inside of the copy: the offset is less than its length.
     fits.then(|| unsafe { COPY.load(Relaxed).cast_const().add(offset) })
 }
 
@@ -90,7 +90,7 @@ mod constructor {
         let room = PAGE + length;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: maps new memory without replacing a mapping.
+        // SAFETY: without MAP_FIXED, `mmap` touches no memory that is in use.
         let memory = unsafe { libc::mmap(null_mut(), room, access, kind, -1, 0) };
         if memory == libc::MAP_FAILED {
             return;

@@ -29,7 +29,7 @@ struct LocalValue {
 pub struct LocalId(#[expect(dead_code, reason = "what has no size may share its address")] u8);
 
 impl LocalId {
-    /// A new key, for a static.
+    /// Creates a new key, for a static.
     #[expect(clippy::new_without_default, reason = "a key is made in a constant")]
     pub const fn new() -> Self {
         LocalId(0)
@@ -66,7 +66,8 @@ impl Context {
         let pointer = Box::into_raw(value);
         let value = LocalValue {
             pointer: pointer.cast(),
-            // SAFETY: called once, with the pointer of this box.
+            // SAFETY: `from_raw` needs the pointer of a box, once: the function is called once,
+            // with the pointer of this box.
             drop: |pointer| drop(unsafe { Box::from_raw(pointer.cast::<T>()) }),
             has_destructor: std::mem::needs_drop::<T>(),
         };
@@ -141,7 +142,7 @@ impl Context {
 
 impl LocalValue {
     fn drop_it(self) {
-        // SAFETY: the value is consumed, so this is the only time.
+        // SAFETY: `drop` must be called once: the value is consumed here.
         unsafe { (self.drop)(self.pointer) };
     }
 }

@@ -10,6 +10,8 @@ pub mod alloc;
 mod cells;
 mod clock;
 mod coroutine;
+pub(crate) mod deadline;
+mod early_frees;
 mod environment;
 pub(crate) mod fatal;
 pub mod foreign;
@@ -28,8 +30,10 @@ mod sites;
 mod spin;
 mod stacks;
 pub mod statics;
+mod std_locals;
 mod sweep;
 mod things;
+mod undropped;
 pub(crate) mod watchdog;
 
 use std::cell::{Cell, Ref, RefCell};
@@ -56,6 +60,7 @@ use sites::Sites;
 use things::Things;
 
 pub use abandon::Abandoned;
+pub use cells::Ongoing;
 pub(crate) use coroutine::run_execution;
 pub use identity::Identity;
 pub use locals::{FoundLocal, LocalId};
@@ -63,7 +68,9 @@ pub(crate) use overflow::install as install_overflow_handler;
 pub(crate) use panics::{install_hook, message as panic_message};
 pub(crate) use progress::Progress;
 pub(crate) use sites::Places;
+pub(crate) use std_locals::SharedLocals;
 pub use things::Made;
+pub use undropped::MustDrop;
 
 thread_local! {
     static CURRENT: Cell<*const Context> = const { Cell::new(std::ptr::null()) };
@@ -92,6 +99,16 @@ pub(crate) fn outside<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
+/// The phase of an execution.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Running,
+    /// Like `Running`; between their operations, threads may take single steps.
+    Stepped,
+    /// The execution has stopped, and its remaining threads are being unwound.
+    Stopped,
+}
+
 /// A running check.
 pub struct Context {
     exploration: RefCell<Exploration>,
@@ -114,8 +131,7 @@ pub struct Context {
     thread: Cell<ThreadId>,
     /// The engine's decision when the running coroutine was last suspended.
     step: Cell<Step>,
-    /// True when the execution has stopped and its remaining threads are being unwound.
-    stopped: Cell<bool>,
+    phase: Cell<Phase>,
     /// Number of suspended threads in the middle of unwinding.
     unwinding: Cell<usize>,
     /// Number of threads in this check whose stacks were dropped without unwinding.
@@ -132,13 +148,15 @@ pub struct Context {
     cells: RefCell<Things>,
     /// Cells that were dropped, by address.
     dropped: RefCell<Vec<(usize, Moment)>>,
+    unordered_drops: RefCell<Vec<early_frees::UnorderedDrop>>,
+    undropped: RefCell<Vec<Option<undropped::Entry>>>,
     /// The times that other threads may take over.
     advances: RefCell<clock::Advances>,
-    /// True when the next operation cannot happen, and the reason.
-    is_faulty: Cell<bool>,
+    /// The reason why the next operation cannot happen.
     fault: Cell<Option<cells::Fault>>,
     statics: RefCell<statics::Statics>,
     locals: RefCell<locals::Locals>,
+    std_locals: RefCell<std_locals::StdLocals>,
     names_variables: Cell<bool>,
     reuses_memory: Cell<bool>,
     /// Registers the stamps of the check; `None` for programs that do not use raddle's types.
@@ -170,7 +188,7 @@ impl Context {
             epoch: Instant::now(),
             thread: Cell::new(ThreadId::MAIN),
             step: Cell::new(Step::Stop),
-            stopped: Cell::new(false),
+            phase: Cell::new(Phase::Running),
             // Inside a destructor that runs because of a panic, std always answers that the thread
             // panics.
             unwinding: Cell::new(usize::from(std::thread::panicking())),
@@ -184,11 +202,13 @@ impl Context {
             objects: RefCell::default(),
             cells: RefCell::default(),
             dropped: RefCell::default(),
+            unordered_drops: RefCell::default(),
+            undropped: RefCell::default(),
             advances: RefCell::default(),
-            is_faulty: Cell::new(false),
             fault: Cell::new(None),
             statics: RefCell::default(),
             locals: RefCell::default(),
+            std_locals: RefCell::default(),
             names_variables: Cell::new(false),
             reuses_memory: Cell::new(false),
             registration: RefCell::new(registration),
@@ -197,12 +217,13 @@ impl Context {
         }
     }
 
-    /// Sets whether memory that a thread has freed is what its next allocation of that size gets.
+    /// Sets the reuse of memory: with true, a thread's allocation gets the block of that size that
+    /// it freed last.
     pub(crate) fn set_reuses_memory(&self, reuses: bool) {
         self.reuses_memory.set(reuses);
     }
 
-    /// True when memory that a thread has freed is what its next allocation of that size gets.
+    /// True when a thread's allocation gets the block of that size that it freed last.
     pub(crate) fn reuses_memory(&self) -> bool {
         self.reuses_memory.get()
     }
@@ -212,7 +233,7 @@ impl Context {
         *self.sites.borrow_mut() = Sites::new(Arc::clone(places));
     }
 
-    /// Returns the places that the workers of the check have seen.
+    /// Returns the places that the workers of the check have used.
     pub(crate) fn places(&self) -> Arc<Places> {
         Arc::clone(self.sites.borrow().places())
     }
@@ -310,9 +331,9 @@ impl Context {
         let mut exploration = self.exploration.borrow_mut();
         let world = exploration.world();
         let operation = operation(world);
-        if self.is_faulty.get() {
+        if self.progress.wants_attention() {
             drop(exploration);
-            self.stop_at_fault(place);
+            return self.stop_at(place, operation, site);
         }
         let step = request(world, thread, operation, site);
         if step == Step::Run(thread) {
@@ -322,7 +343,7 @@ impl Context {
         drop(exploration);
         self.step.set(step);
         self.suspend();
-        if self.stopped.get() {
+        if self.has_stopped() {
             return self.retry_after_stop(operation, site);
         }
         self.with_world(|world| world.reply(thread))
@@ -347,7 +368,7 @@ impl Context {
             let location = world.add_location(initial());
             world.name_location(location, made.kind);
             if let Some((name, line)) = self.variable(made) {
-                world.call_location(location, name, line);
+                world.call_location(location, name, Some(line));
             }
             world.made_at(location, self.site(made.place));
             location.index()
@@ -374,7 +395,7 @@ impl Context {
             let object = world.add_object(initial());
             world.name_object(object, made.kind);
             if let Some((name, line)) = self.variable(made) {
-                world.call_object(object, name, line);
+                world.call_object(object, name, Some(line));
             }
             object.index()
         };
@@ -400,7 +421,17 @@ impl Context {
         }
     }
 
-    /// Returns the index among `things` of a value that does not know it.
+    /// Returns the name of the variable at an address of a program in C or C++, if names are on. Things
+    /// of Rust programs keep their kinds: locks of its standard library have no variable in stories.
+    #[inline]
+    pub(super) fn variable_at(&self, address: usize) -> Option<String> {
+        if !self.names_variables.get() || !self.is_c() {
+            return None;
+        }
+        self.program.variable(address)
+    }
+
+    /// Returns the index among `things` of a value without a valid identity.
     #[inline]
     fn index(
         &self,
@@ -497,7 +528,7 @@ impl Context {
     /// used it.
     pub fn owned_value(&self, identity: &Identity) -> Option<u64> {
         let index = identity.get(self.stamp.get())?;
-        if !self.stopped.get() {
+        if !self.has_stopped() {
             let thread = self.thread.get();
             self.with_world(|world| world.own_location(thread, LocationId::new(index)));
         }
@@ -508,7 +539,7 @@ impl Context {
     /// used it.
     pub fn owned_state(&self, identity: &Identity) -> Option<Object> {
         let index = identity.get(self.stamp.get())?;
-        if !self.stopped.get() {
+        if !self.has_stopped() {
             let thread = self.thread.get();
             self.with_world(|world| world.own_object(thread, ObjectId::new(index)));
         }
@@ -567,6 +598,10 @@ impl Names for Context {
 
     fn is_c(&self) -> bool {
         self.program.dialect() == Dialect::NativeC
+    }
+
+    fn has_plain_operations(&self) -> bool {
+        self.program.has_plain_operations()
     }
 
     fn is_pointer(&self, value: u64) -> bool {

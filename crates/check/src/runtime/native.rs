@@ -11,8 +11,8 @@ use std::time::Duration;
 use raddle_engine::check::panic::{self, Manner, Panic};
 use raddle_engine::object::Object;
 use raddle_engine::{
-    CellId, EventId, LocationId, ObjectId, Operation, Past, Reply, SiteId, Step, ThreadId, World,
-    minimise,
+    CellId, EventId, Execution, LocationId, ObjectId, Operation, Past, Reply, SiteId, Step,
+    ThreadId, World, minimise,
 };
 use raddle_report::Place;
 
@@ -117,13 +117,18 @@ impl Native<'_> {
         request: impl FnOnce(&mut World, ThreadId, Operation, SiteId) -> Step,
     ) -> Reply {
         let context = self.0;
-        if context.stopped.get() {
+        if context.has_stopped() {
             context.give_up();
         }
         let (thread, site) = (context.thread.get(), self.site(code));
         let mut exploration = context.exploration.borrow_mut();
         let world = exploration.world();
         let operation = operation(world);
+        if context.progress.wants_attention() {
+            drop(exploration);
+            context.cut(operation, site);
+            context.give_up();
+        }
         let step = request(world, thread, operation, site);
         if step == Step::Run(thread) {
             context.progress.beat();
@@ -132,7 +137,7 @@ impl Native<'_> {
         drop(exploration);
         context.step.set(step);
         context.suspend();
-        if context.stopped.get() {
+        if context.has_stopped() {
             context.give_up();
         }
         context.with_world(|world| world.reply(thread))
@@ -145,7 +150,7 @@ impl Native<'_> {
     /// Creates a thread that runs `body`, on a stack that lasts until the execution is over.
     pub fn spawn(self, code: usize, body: impl FnOnce() + 'static) -> ThreadId {
         let child = self.perform(code, |_| Operation::Spawn).to_thread();
-        // SAFETY: `body` is `'static` and borrows nothing.
+        // SAFETY: `add_coroutine` needs borrows that outlive the thread: `body` is `'static`.
         unsafe { self.0.add_coroutine(child, UNKNOWN, None, body) };
         child
     }
@@ -160,6 +165,9 @@ impl Native<'_> {
     ) -> LocationId {
         let location = world.add_location(initial);
         world.name_location(location, kind);
+        if let Some(name) = self.0.variable_at(address) {
+            world.call_location(location, name, None);
+        }
         let mut locations = self.0.locations.borrow_mut();
         locations.add_at(address, Made::at_address(kind));
         location
@@ -175,6 +183,9 @@ impl Native<'_> {
     ) -> ObjectId {
         let object = world.add_object(state);
         world.name_object(object, kind);
+        if let Some(name) = self.0.variable_at(address) {
+            world.call_object(object, name, None);
+        }
         self.0
             .objects
             .borrow_mut()
@@ -209,9 +220,9 @@ impl Native<'_> {
     }
 
     /// Sets the value of the last store to a location, which was unknown before.
-    pub fn settle_store(self, location: LocationId, value: u64) {
-        let settle = |world: &mut World| world.settle_store(location, value);
-        self.0.with_world(settle);
+    pub fn set_stored_value(self, location: LocationId, value: u64) {
+        let set = |world: &mut World| world.set_stored_value(location, value);
+        self.0.with_world(set);
     }
 
     /// Returns the number of events of the thread.
@@ -220,22 +231,23 @@ impl Native<'_> {
         self.0.with_world(|world| world.events_of(thread))
     }
 
-    /// True when an action of another thread, which had `index` events then, happens before what this
-    /// thread does now.
+    /// True when an action of another thread, which had `index` events then, happens before this
+    /// thread's next event.
     pub fn happens_before(self, other: ThreadId, index: u32) -> bool {
         let thread = self.0.thread.get();
         self.0
             .with_world(|world| world.happens_before(thread, other, index))
     }
 
-    /// The same, where orders count as well that are known without an event.
+    /// As [`happens_before`](Self::happens_before), including clocks that were
+    /// [acquired](Self::acquire) without an event.
     pub fn happens_before_or_granted(self, other: ThreadId, index: u32) -> bool {
         let thread = self.0.thread.get();
         self.0
             .with_world(|world| world.happens_before_or_granted(thread, other, index))
     }
 
-    /// True when an event precedes what this thread does now, by the order of conflicting events.
+    /// True when an event precedes this thread's next event in the order of conflicting events.
     pub fn precedes(self, first: EventId) -> bool {
         let thread = self.0.thread.get();
         self.0
@@ -253,14 +265,14 @@ impl Native<'_> {
         self.0.with_world(|world| world.hb(thread, clock));
     }
 
-    /// Sets a clock to the one that an action of the thread releases if the action is no event.
+    /// Sets a clock to the one that the thread releases by an action that is no event.
     pub fn release_clock(self, clock: &mut Vec<u32>) {
         let thread = self.0.thread.get();
         self.0
             .with_world(|world| world.release_clock(thread, clock));
     }
 
-    /// Joins a released clock into `hb` of what the thread does from now on.
+    /// Joins a released clock into `hb` of the thread's later events.
     pub fn acquire(self, clock: &[u32]) {
         let thread = self.0.thread.get();
         self.0.with_world(|world| world.acquire(thread, clock));
@@ -393,7 +405,7 @@ impl Native<'_> {
 
     /// Reports the running execution before the process ends because of a failure of the running
     /// thread.
-    pub fn tell_last(self, message: String) {
+    pub fn report_before_end(self, message: String) {
         let context = self.0;
         let after = context
             .try_exploration()
@@ -416,13 +428,16 @@ impl Native<'_> {
 
     /// Returns the name of a thread in reports.
     pub fn title(self, thread: ThreadId) -> String {
-        let exploration = self.0.exploration.borrow();
-        let execution = exploration.execution();
-        let name = execution.threads[thread.index()].name.clone();
-        name.unwrap_or_else(|| execution.path(thread).to_string())
+        title_in(self.0.exploration.borrow().execution(), thread)
     }
 
-    /// Ends the program, whatever its other threads do.
+    /// As [`title`](Self::title); `None` while an operation is performed.
+    pub fn try_title(self, thread: ThreadId) -> Option<String> {
+        let exploration = self.0.exploration.try_borrow().ok()?;
+        Some(title_in(exploration.execution(), thread))
+    }
+
+    /// Ends the program, independently of its other threads.
     pub fn end_program(self) {
         self.0.with_world(World::end_program);
     }
@@ -431,6 +446,11 @@ impl Native<'_> {
     pub fn place(self, code: usize) -> Option<String> {
         let Place { file, line, column } = self.0.program.place(code)?;
         Some(format!("{file}:{line}:{column}"))
+    }
+
+    /// Returns the name of the variable at an address.
+    pub fn variable(self, address: usize) -> Option<String> {
+        self.0.program.variable(address)
     }
 
     /// Describes the block of memory at an address.
@@ -481,4 +501,10 @@ impl Native<'_> {
     pub fn has_failed_spuriously(self) -> bool {
         self.0.has_failed_spuriously()
     }
+}
+
+/// Returns the name of a thread, or its path if it has none.
+fn title_in(execution: &Execution, thread: ThreadId) -> String {
+    let name = execution.threads[thread.index()].name.clone();
+    name.unwrap_or_else(|| execution.path(thread).to_string())
 }

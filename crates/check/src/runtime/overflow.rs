@@ -68,7 +68,7 @@ mod handler {
             ((*info).si_addr() as usize, &mut context.uc_mcontext)
         };
         if let Some(guard) = crate::runtime::current().and_then(running_guard) {
-            // SAFETY: reads a constant of the system.
+            // SAFETY: `sysconf` has no precondition.
             let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
             if (guard.limit..guard.limit + page).contains(&address) {
                 // SAFETY: the fault is in the guard page of the running coroutine, which is left
@@ -113,7 +113,7 @@ mod handler {
 
     /// Ends the process as the fault would have.
     pub(crate) fn end() -> ! {
-        // SAFETY: system calls without pointers; the process ends.
+        // SAFETY: `signal` and `raise` have no precondition; the process ends.
         unsafe {
             libc::signal(libc::SIGSEGV, libc::SIG_DFL);
             libc::raise(libc::SIGSEGV);
@@ -167,7 +167,8 @@ mod handler {
                     handler(signal, info, context);
                 }
             }
-            // SAFETY: system call without pointers; the fault recurs and ends the process.
+            // SAFETY: `signal` has no precondition for `SIG_DFL`; the fault recurs and ends the
+            // process.
             _ => unsafe {
                 libc::signal(signal, libc::SIG_DFL);
             },

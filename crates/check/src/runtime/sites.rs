@@ -9,7 +9,7 @@ use raddle_report::Place;
 
 use crate::program::Program;
 
-/// The sites that this worker has seen in its check. They are looked up by the address of the
+/// The sites that this worker has used in its check. They are looked up by the address of the
 /// `Location`, which the compiler makes once for each call site, so a lookup is one multiplication
 /// and one comparison. Only sites new to a worker are looked up in the table that all workers
 /// share.
@@ -28,7 +28,7 @@ pub(crate) struct Sites {
 
 const RECENT: usize = 64;
 
-/// The places that the workers of a check have seen, with the same numbers for all.
+/// The places that the workers of a check have used, with the same numbers for all.
 pub(crate) struct Places {
     program: &'static dyn Program,
     list: Mutex<Vec<KnownPlace>>,

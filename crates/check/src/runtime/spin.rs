@@ -1,23 +1,26 @@
 //! Spin loop detection: finds that a thread is in the same local state as before.
 //!
-//! Whenever a thread is about to read a shared value, its stack is compared with the stack at its
-//! last read of the same value from the same place, and copied for the next time. Callee-saved
-//! registers are on the stack by then: [`apart`] puts them there. If all bytes are equal, the
-//! thread is in a loop that depends only on other threads; the engine knows whether the thread has
-//! written anything in between.
+//! Before a thread reads a shared value, its stack is compared with the stack at its last read of
+//! the same value from the same site. Then it is copied for the next comparison. Callee-saved
+//! registers are on the stack by then: [`apart`] stores them there. If all bytes are equal, the
+//! thread is in a loop that depends only on other threads, unless it has written in between, which
+//! the engine records. A search that runs every class also gets the local states of earlier reads,
+//! to find rounds whose writes cancel.
 //!
-//! This requires that no bytes of raddle's own differ from one round to the next, not even in a
-//! dead part of the stack: a later call might reserve it without writing all of it. So raddle works
-//! further down on the stack, out of the reach of most calls.
+//! This requires that no bytes of raddle's own differ from one round to the next. That includes
+//! dead parts of the stack, which a later call might reserve without writing all of it. So raddle
+//! works further down on the stack, out of the reach of most calls.
 
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 
 use corosensei::stack::{DefaultStack, Stack};
-use raddle_engine::{Operation, Reply, SiteId, Step, ThreadId, World};
+use raddle_engine::{LocalStates, Operation, Reply, SiteId, Step, ThreadId, World};
 
-use super::Context;
+use super::std_locals::stop_steps;
+use super::{Context, Phase};
+use crate::program::Dialect;
 
 /// Distance below the caller at which raddle works, in bytes. Less than a page, so that the guard
 /// page at the end of a stack cannot be missed.
@@ -25,8 +28,11 @@ use super::Context;
 const GAP: usize = 2048;
 /// Maximum reads of a thread that are remembered; a loop with more in one round is not found.
 const MAX_LOOKS: usize = 32;
-/// Number of reads in a row before a thread is watched, where it does not matter how soon a loop is
-/// found.
+/// Maximum local states of a thread whose numbers are kept: more than fit in the part of an
+/// execution that is searched for rounds that overlap.
+const MAX_HISTORY: usize = 4_096;
+/// Number of reads in a row before a thread is watched, where an early detection of loops does not
+/// matter.
 const PATIENCE: u32 = 4;
 /// True when a thread's registers can be read on this processor.
 const CAN_WATCH: bool = cfg!(any(
@@ -47,6 +53,8 @@ struct Look {
     operation: Operation,
     /// Number of events of the thread.
     event: u32,
+    /// Number of the local state.
+    state: u32,
     local: Vec<u8>,
 }
 
@@ -58,6 +66,11 @@ pub(super) struct Looks {
     count: usize,
     /// Index of the entry that is replaced next, once the list is full.
     oldest: usize,
+    /// Number of local states so far.
+    states: u32,
+    /// Indices of events since the last one that cannot be undone, in order, with the numbers of
+    /// the local states before them.
+    history: Vec<(u32, u32)>,
 }
 
 impl Looks {
@@ -66,19 +79,30 @@ impl Looks {
     pub(super) fn clear(&mut self) {
         self.count = 0;
         self.oldest = 0;
+        self.states = 0;
+        self.history.clear();
     }
 
-    /// Returns the number of events at the thread's last visit in the same state, if it has only
-    /// read since.
+    /// Records the number of the local state before the next event.
+    #[inline]
+    fn record(&mut self, event: u32, state: u32) {
+        if self.history.len() == MAX_HISTORY {
+            self.history.drain(..MAX_HISTORY / 2);
+        }
+        self.history.push((event, state));
+    }
+
+    /// Returns the number of events at the thread's last visit in the same state, if it has changed
+    /// nothing but locations since.
     #[inline]
     pub(super) fn repeats(
         &mut self,
-        (events, quiet_since): (u32, u32),
+        (events, since): (u32, u32),
         site: SiteId,
         operation: &Operation,
         local: Local,
     ) -> Option<u32> {
-        if self.count > 0 && self.newest() < quiet_since {
+        if self.newest().is_some_and(|newest| newest < since) {
             self.clear();
         }
         if local.length() > MAX_BYTES {
@@ -86,20 +110,30 @@ impl Looks {
         }
         for look in &mut self.looks[..self.count] {
             if look.site == site
-                && look.event >= quiet_since
+                && look.event >= since
                 && look.operation == *operation
                 && local.is(&look.local)
             {
-                return Some(std::mem::replace(&mut look.event, events));
+                let (state, since) = (look.state, std::mem::replace(&mut look.event, events));
+                self.record(events, state);
+                return Some(since);
             }
         }
         self.remember(events, site, operation, local);
         None
     }
 
-    fn newest(&self) -> u32 {
-        let looks = self.looks[..self.count].iter();
-        looks.map(|look| look.event).max().unwrap_or(0)
+    #[inline]
+    fn newest(&self) -> Option<u32> {
+        self.history.last().map(|&(event, _)| event)
+    }
+
+    /// Returns the number of the local state before an event.
+    fn state_before(&self, event: u32) -> Option<u32> {
+        let place = self
+            .history
+            .binary_search_by_key(&event, |&(event, _)| event);
+        place.ok().map(|place| self.history[place].1)
     }
 
     #[inline]
@@ -114,19 +148,40 @@ impl Looks {
                 count
             }
         };
+        let state = self.states;
+        self.states = state.wrapping_add(1);
+        self.record(event, state);
         if place == self.looks.len() {
             self.looks.push(Look {
                 site,
                 operation: *operation,
                 event,
+                state,
                 local: Vec::new(),
             });
         }
         let look = &mut self.looks[place];
+        look.state = state;
         look.site = site;
         look.operation = *operation;
         look.event = event;
         local.copy_to(&mut look.local);
+    }
+}
+
+/// The last reads of all threads.
+struct AllLooks<'a> {
+    looks: &'a [Looks],
+    sees_plain_writes: bool,
+}
+
+impl LocalStates for AllLooks<'_> {
+    fn before(&self, thread: ThreadId, event: u32) -> Option<u32> {
+        self.looks.get(thread.index())?.state_before(event)
+    }
+
+    fn sees_plain_writes(&self) -> bool {
+        self.sees_plain_writes
     }
 }
 
@@ -152,7 +207,8 @@ impl Bytes {
     ///
     /// The memory must be readable and not written meanwhile.
     unsafe fn is(&self, copy: &[u8]) -> bool {
-        // SAFETY: both can be read. The bytes may be uninitialised, which is why C compares them.
+        // SAFETY: `memcmp` needs readable memory, which both are. The bytes may be uninitialised,
+        // which is why C compares them.
         let order =
             || unsafe { libc::memcmp(copy.as_ptr().cast(), self.start.cast(), self.length) };
         copy.len() == self.length && order() == 0
@@ -181,7 +237,7 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// The stack from `top`, as [`apart`] passed it, to `end`.
+    /// Returns the stack from `top`, as [`apart`] passed it, to `end`.
     ///
     /// # Safety
     ///
@@ -240,9 +296,9 @@ pub(super) struct Watch {
     /// True when operations are performed apart: their remains on the stack matter, or the
     /// execution has stopped.
     performs_apart: Cell<bool>,
-    /// The same for operations that a spin loop may repeat.
+    /// True when operations that a spin loop may repeat are performed apart.
     observes_apart: Cell<bool>,
-    /// True when it matters how soon a loop is found.
+    /// True when loops must be detected early.
     early: Cell<bool>,
     /// True when any execution has read a shared value. A program that never does cannot spin.
     has_looked: Cell<bool>,
@@ -277,8 +333,8 @@ impl Watch {
         self.looks.borrow_mut().iter_mut().for_each(Looks::clear);
     }
 
-    /// Performs all operations apart from now on, because the execution has stopped.
-    pub(super) fn stop(&self) {
+    /// Performs all operations apart from now on.
+    pub(super) fn perform_apart(&self) {
         self.performs_apart.set(true);
         self.observes_apart.set(true);
     }
@@ -324,7 +380,8 @@ impl Context {
         self.observe(place, operation)
     }
 
-    /// Not inlined: many copies of it would be slower.
+    /// Performs the operation and, in a long execution, looks for a loop. Not inlined: many copies
+    /// of it would be slower.
     #[inline(never)]
     fn observe_in_passing(
         &self,
@@ -381,7 +438,8 @@ impl Context {
             task: *mut (),
             _top: *const u8,
         ) -> u64 {
-            // SAFETY: it is the task below, and nothing else uses it.
+            // SAFETY: a mutable reference must be the only one: `task` is the variable below, and
+            // nothing else uses it.
             let task = unsafe { &mut *task.cast::<Task<W, R>>() };
             task.result = task.work.take().map(|work| work());
             0
@@ -438,6 +496,23 @@ impl Context {
         }
     }
 
+    /// Performs the operation of a thread that takes single steps.
+    #[cold]
+    #[inline(never)]
+    fn step_over(
+        &self,
+        place: &'static Location<'static>,
+        operation: Operation,
+        state: Option<(*const u8, Option<Bytes>)>,
+    ) -> Reply {
+        self.perform_stepped(operation, self.site(place), &mut || {
+            let request = |world: &mut World, thread, operation, site| {
+                self.request_apart(world, thread, operation, site, state)
+            };
+            self.perform_by(place, |_| operation, request)
+        })
+    }
+
     /// Like [`World::request`], unless the thread has been here before in the same local state.
     #[inline(always)]
     fn request(
@@ -450,7 +525,8 @@ impl Context {
     ) -> Step {
         let (events, quiet_since) = world.quiet(thread);
         if !self.watch.early.get() && events - quiet_since < PATIENCE {
-            self.watch.observes_apart.set(false);
+            let is_stepped = self.phase.get() == Phase::Stepped;
+            self.watch.observes_apart.set(is_stepped);
         } else if looks(&operation) {
             if !self.watch.has_looked.replace(true) {
                 self.watch.performs_apart.set(true);
@@ -466,10 +542,19 @@ impl Context {
             if looks.len() <= thread.index() {
                 looks.resize_with(thread.index() + 1, Looks::default);
             }
-            let looks = &mut looks[thread.index()];
-            let since = looks.repeats((events, quiet_since), site, &operation, local);
+            // Only a search that must find loops early uses rounds that cancel.
+            let since = match self.watch.early.get() {
+                true => world.undoable_since(thread),
+                false => quiet_since,
+            };
+            let own = &mut looks[thread.index()];
+            let since = own.repeats((events, since), site, &operation, local);
             if let Some(since) = since {
-                return world.request_again(thread, operation, site, since);
+                let states = AllLooks {
+                    looks: &looks,
+                    sees_plain_writes: self.program.dialect() != Dialect::Library,
+                };
+                return world.request_again(thread, operation, site, since, &states);
             }
         }
         world.request(thread, operation, site)
@@ -478,7 +563,7 @@ impl Context {
     /// Begins an execution.
     pub(super) fn start_watching(&self) {
         self.with_world(|world| {
-            let early = CAN_WATCH && world.strategy().capabilities().reads_repetitions;
+            let early = CAN_WATCH && world.capabilities().reads_repetitions;
             self.watch.start(early);
             // Without a read there is no loop to find. The first read turns the watch on.
             if early && self.watch.has_looked.get() {
@@ -500,12 +585,13 @@ impl Context {
         while end > base - length {
             let piece = (end - (base - length)).min(PIECE);
             end -= piece;
-            // SAFETY: no coroutine uses the stack, and that much of it is writable.
+            // SAFETY: writing needs memory that is not in use: no coroutine uses the stack, and
+            // that much of it is writable.
             unsafe { std::ptr::write_bytes(end as *mut u8, 0, piece) };
         }
     }
 
-    /// In a long execution: checks whether the thread may be in a loop.
+    /// In a long execution: checks if the thread may be in a loop.
     fn look_up(&self, world: &mut World, thread: ThreadId) {
         world.watch();
         let (events, quiet_since) = world.quiet(thread);
@@ -531,12 +617,17 @@ unsafe extern "C-unwind" fn run<F: FnOnce(&mut World) -> Operation>(
     let job = unsafe { &mut *job.cast::<Job<'_, F>>() };
     let Job { context, place, .. } = *job;
     let beside = context.watch.beside.take();
-    // SAFETY: a job is run once.
+    // SAFETY: `take` must be called once: a job is run once.
     let operation = unsafe { ManuallyDrop::take(&mut job.operation) };
-    let reply = match context.stopped.get() {
-        true => context.perform_after_stop(place, operation),
-        false => {
-            let state = job.looks.then_some((top, beside));
+    let state = job.looks.then_some((top, beside));
+    let reply = match context.phase.get() {
+        Phase::Stopped => context.perform_after_stop(place, operation),
+        Phase::Stepped => {
+            stop_steps();
+            let operation = context.with_world(operation);
+            context.step_over(place, operation, state)
+        }
+        Phase::Running => {
             let request = |world: &mut World, thread, operation, site| {
                 context.request_apart(world, thread, operation, site, state)
             };
@@ -594,7 +685,7 @@ pub(super) unsafe extern "C-unwind" fn apart(work: Work, with: *mut ()) -> u64 {
     )
 }
 
-/// See above.
+/// Runs `work` as on x86-64.
 ///
 /// # Safety
 ///
@@ -643,6 +734,6 @@ pub(super) unsafe extern "C-unwind" fn apart(work: Work, with: *mut ()) -> u64 {
 /// As for calling `work`.
 #[cfg(not(any(all(target_arch = "x86_64", not(windows)), target_arch = "aarch64")))]
 pub(super) unsafe extern "C-unwind" fn apart(work: Work, with: *mut ()) -> u64 {
-    // SAFETY: as for this function.
+    // SAFETY: the caller guarantees that `work` may be called with `with`.
     unsafe { work(with, std::ptr::null()) }
 }

@@ -1,8 +1,8 @@
 //! Stacks, which are reused.
 //!
-//! Native programs keep addresses of their stacks in atomics, so there a thread has the same stack
-//! in every execution, identified by the thread's place in the tree of creations, whatever the
-//! schedule.
+//! Native programs keep addresses of their stacks in atomics. So there a thread has the same stack
+//! in every execution. It is identified by the thread's place in the tree of creations, which does
+//! not depend on the schedule.
 
 use std::collections::BTreeMap;
 

@@ -89,7 +89,8 @@ struct Block {
     layout: Layout,
 }
 
-// SAFETY: the memory is not used while it moves between threads.
+// SAFETY: `Send` needs a value without ties to one thread: the memory is not used while it moves
+// between threads.
 unsafe impl Send for Block {}
 
 /// Blocks that no check uses at the moment, by the word of the image that has the identity of the
@@ -175,8 +176,8 @@ impl Context {
             "raddle: two statics in one place"
         );
         // SAFETY: the copy is a value of this type. It stays until the threads of the execution are
-        // gone, and longer if it is guarded; the program answers for borrows beyond that, as the
-        // module comment says.
+        // gone, and longer if it is guarded. Borrows beyond that are the program's responsibility,
+        // by the comment of this module.
         Some(unsafe { &*with_base(value, copy.block.base) })
     }
 
@@ -320,7 +321,8 @@ impl Drop for Statics {
 
 impl PrivateCopy {
     pub(super) fn is_guarded(&self) -> bool {
-        // SAFETY: a copy is a live value until it is dropped.
+        // SAFETY: the function needs the pointer of a live value: a copy is one until it is
+        // dropped.
         unsafe { (self.value.is_guarded)(&self.value.pointer) }
     }
 
@@ -352,13 +354,13 @@ impl Block {
 impl Erased {
     fn new<V: Virtual + ?Sized>(pointer: *mut V) -> Self {
         let mut erased = [const { MaybeUninit::uninit() }; 2];
-        // SAFETY: pointers consist of one word or two.
+        // SAFETY: the array must have room for the pointer: pointers consist of one word or two.
         unsafe { erased.as_mut_ptr().cast::<*mut V>().write(pointer) };
         Erased {
             pointer: erased,
             // SAFETY: the pointer is that of a live `V`.
             drop: |erased| unsafe { restore::<V>(erased).drop_in_place() },
-            // SAFETY: as above.
+            // SAFETY: the pointer is that of a `V` that lives until `drop` is called.
             is_guarded: |erased| unsafe { (*restore::<V>(erased)).is_guarded() },
         }
     }

@@ -51,7 +51,7 @@ impl Context {
             context.drop_copies();
             context.drop_locals();
         };
-        // SAFETY: the closure borrows nothing.
+        // SAFETY: `put_coroutine` needs borrows that outlive the coroutine: the closure has none.
         slot.guard = unsafe { self.put_coroutine(&slot.home, ThreadId::MAIN, body) };
         slot.unwinding = false;
         slot.after_stop = AfterStop::default();

@@ -20,7 +20,7 @@ pub struct Made {
 pub(super) const UNKNOWN: &Location<'static> = Location::caller();
 
 impl Made {
-    /// A value identified by its address.
+    /// Returns the kind of a value identified by its address.
     pub(super) fn at_address(kind: &'static str) -> Self {
         let place = UNKNOWN;
         Made { kind, place }
@@ -107,6 +107,11 @@ impl Things {
                 .then_some(index),
             None => self.list.iter().position(|(made, _)| is_it(made)),
         }
+    }
+
+    /// Returns the address of each value at its first use.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = usize> {
+        self.list.iter().map(|&(_, address)| address)
     }
 
     /// Stores the name that the program gave it.

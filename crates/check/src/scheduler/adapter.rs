@@ -41,7 +41,7 @@ impl Adapter {
         }
     }
 
-    /// Translates a choice; the error says why it cannot be made.
+    /// Translates a choice; the error is the reason why it cannot be made.
     fn translate(&self, state: &State, choice: Choice) -> Result<strategy::Choice, String> {
         let Choice { thread, outcome } = choice;
         let threads = &state.execution().threads;
@@ -135,7 +135,8 @@ impl Strategy for Adapter {
         }
     }
 
-    /// Never promises that a class occurs once or that everything was run.
+    /// Returns the declared capabilities, without the guarantees that a class occurs once or that
+    /// everything was run.
     fn capabilities(&self) -> strategy::Capabilities {
         let declared = self.declared;
         strategy::Capabilities {

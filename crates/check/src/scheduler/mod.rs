@@ -1,4 +1,4 @@
-//! Schedulers of the user's own: the trait, what it reads, and what runs it.
+//! Schedulers of the user's own: the trait, its view of an execution, and its adapter.
 //!
 //! A [`Scheduler`] is a sampling strategy written outside raddle. [`View`] is all that it reads of
 //! a running execution; `adapter` makes an engine strategy of it.
@@ -14,13 +14,13 @@ pub use raddle_engine::ThreadId;
 pub use raddle_engine::strategy::Randomness;
 pub use view::{Ended, Event, Events, Finished, Operation, OperationKind, Target, Thread, View};
 
-/// Chooses which thread runs next: a strategy of your own, for
+/// Chooses the next thread: a strategy of your own, for
 /// [`Checker::scheduler`](crate::Checker::scheduler).
 ///
 /// Every step of an execution performs one operation of one thread. Before each,
 /// [`choose`](Self::choose) receives the enabled threads with their pending operations and the
-/// events so far, and returns one of the threads. What the view offers is complete: a scheduler can
-/// reach every schedule that raddle's own strategies can.
+/// events so far, and returns one of the threads. The view is complete: a scheduler can reach every
+/// schedule that raddle's own strategies can.
 ///
 /// A scheduler must be deterministic for a seed. Everything in a view is the same whenever the same
 /// choices are made: order threads by [`ThreadId`], not by addresses or time.
@@ -98,13 +98,13 @@ pub trait Scheduler: Send {
     /// [`Thread::run`] or [`Thread::with_outcome`].
     ///
     /// The call is not part of the program under test: raddle's types behave as std's here. A
-    /// choice that cannot be made, or a panic, stops the check with a panic that says which.
+    /// choice that cannot be made, or a panic, stops the check with a panic that names the cause.
     fn choose(&mut self, view: &View<'_>) -> Choice;
 
     /// Receives the execution that has just ended.
     fn end(&mut self, _finished: &Finished<'_>) {}
 
-    /// Returns what the scheduler reads and promises; called after every [`begin`](Self::begin).
+    /// Returns the capabilities of the scheduler; called after every [`begin`](Self::begin).
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
     }
@@ -137,10 +137,10 @@ pub struct Choice {
     pub outcome: u32,
 }
 
-/// What a [`Scheduler`] reads and promises.
+/// Data that a [`Scheduler`] reads, and guarantees that it gives.
 ///
-/// Views are lazy: what is not read of one costs nothing, so pending operations, events and classes
-/// need not be declared. Declared is what raddle must do in advance.
+/// Views are lazy: parts that are not read cost nothing, so pending operations, events and classes
+/// need not be declared. The fields are those that raddle must prepare in advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capabilities {
@@ -152,8 +152,8 @@ pub struct Capabilities {
     /// default, because a scheduler with priorities would starve the others. If false, only long
     /// executions are watched for that, and all executions run faster.
     pub reads_repetitions: bool,
-    /// How executions are drawn; [`Randomness::Seeded`] by default. With
-    /// [`Randomness::Independent`] the report estimates how likely an unseen class is.
+    /// Distribution of executions; [`Randomness::Seeded`] by default. With
+    /// [`Randomness::Independent`] the report estimates the probability of an unseen class.
     pub randomness: Randomness,
 }
 
@@ -168,19 +168,19 @@ impl Default for Capabilities {
 }
 
 impl Capabilities {
-    /// Sets how executions are drawn.
+    /// Sets the distribution of executions.
     pub fn randomness(mut self, randomness: Randomness) -> Self {
         self.randomness = randomness;
         self
     }
 
-    /// Sets whether all outcomes are read.
+    /// Sets the field `reads_all_outcomes`.
     pub fn reads_all_outcomes(mut self, reads: bool) -> Self {
         self.reads_all_outcomes = reads;
         self
     }
 
-    /// Sets whether repetitions are read.
+    /// Sets the field `reads_repetitions`.
     pub fn reads_repetitions(mut self, reads: bool) -> Self {
         self.reads_repetitions = reads;
         self
@@ -210,7 +210,7 @@ impl Schedulers {
         }
     }
 
-    /// Name of the scheduler's type, for messages.
+    /// Returns the name of the scheduler's type, for messages.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }

@@ -8,7 +8,7 @@ use raddle_engine::{Ending, Execution, SiteId, State, ThreadId};
 use super::Choice;
 use crate::runtime::Places;
 
-/// What a [`Scheduler`](super::Scheduler) reads before it chooses.
+/// State of an execution, for the next choice of a [`Scheduler`](super::Scheduler).
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     state: &'a State,
@@ -26,7 +26,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The threads that can run, in the order of their creation; at least one.
+    /// Iterates over the threads that can run, in the order of their creation; at least one.
     pub fn enabled(&self) -> impl ExactSizeIterator<Item = Thread<'a>> + DoubleEndedIterator {
         let view = *self;
         self.enabled.iter().map(move |&id| Thread { view, id })
@@ -38,13 +38,13 @@ impl<'a> View<'a> {
         is_enabled.then_some(Thread { view: *self, id })
     }
 
-    /// Number of threads created so far, those that have ended included. Their indices are below
-    /// it.
+    /// Returns the number of threads created so far, those that have ended included. Their indices
+    /// are below it.
     pub fn thread_count(&self) -> usize {
         self.state.execution().threads.len()
     }
 
-    /// The events so far.
+    /// Returns the events so far.
     pub fn events(&self) -> Events<'a> {
         Events {
             execution: self.state.execution(),
@@ -52,7 +52,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Number of preemptions so far: switches from a thread that could have gone on.
+    /// Returns the number of preemptions so far: switches from a thread that could have continued.
     pub fn preemptions(&self) -> u32 {
         self.state.execution().preemptions
     }
@@ -72,18 +72,18 @@ pub struct Thread<'a> {
 }
 
 impl<'a> Thread<'a> {
-    /// Its identity in this execution; threads are numbered in the order of their creation.
+    /// Returns its identity in this execution; threads are numbered in the order of their creation.
     pub fn id(&self) -> ThreadId {
         self.id
     }
 
-    /// Its path in the tree of creations, `main.1` for the first thread that main creates. Unlike
-    /// the identity, it does not depend on the schedule.
+    /// Returns its path in the tree of creations, `main.1` for the first thread that main creates.
+    /// Unlike the identity, it does not depend on the schedule.
     pub fn path(&self) -> String {
         self.view.state.execution().path(self.id).to_string()
     }
 
-    /// The operation that it performs when it runs.
+    /// Returns the operation that it performs when it runs.
     pub fn operation(&self) -> Operation<'a> {
         let state = self.view.state;
         Operation {
@@ -94,9 +94,9 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Number of possible outcomes of its operation, at least 1: writes that a read may take,
-    /// alternatives of [`raddle::choose`], waiters that a notification may wake. Outcome 0 is the
-    /// usual one, such as the coherence-latest write.
+    /// Returns the number of possible outcomes of its operation, at least 1: writes that a read may
+    /// take, alternatives of [`raddle::choose`], waiters that a notification may wake. Outcome 0 is
+    /// the usual one, such as the coherence-latest write.
     ///
     /// [`raddle::choose`]: https://docs.rs/raddle/latest/raddle/fn.choose.html
     pub fn outcomes(&self) -> u32 {
@@ -106,7 +106,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// True when to run it is a preemption: another thread has run last and could go on.
+    /// True when running it is a preemption: another thread has run last and could continue.
     pub fn preempts(&self) -> bool {
         self.view.state.interrupts(self.id)
     }
@@ -141,7 +141,7 @@ pub enum OperationKind {
     End,
     /// Creates a thread.
     Spawn,
-    /// Waits until a thread has ended, or asks whether it has.
+    /// Waits until a thread has ended, or checks if it has.
     Join,
     /// Lets other threads run: yields or sleeps.
     Yield,
@@ -163,7 +163,7 @@ pub enum OperationKind {
     Call,
 }
 
-/// What an [`Operation`] uses. Numbers are given in the order of first use in an execution.
+/// Target of an [`Operation`]. Numbers are given in the order of first use in an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Target {
@@ -185,7 +185,7 @@ pub struct Operation<'a> {
 }
 
 impl Operation<'_> {
-    /// Its kind.
+    /// Returns its kind.
     pub fn kind(&self) -> OperationKind {
         use raddle_engine::Operation as Engine;
         match self.operation {
@@ -205,12 +205,12 @@ impl Operation<'_> {
         }
     }
 
-    /// The word that schedules and traces have for it: `lock`, `fetch-add`.
+    /// Returns its name in schedules and traces: `lock`, `fetch-add`.
     pub fn label(&self) -> &'static str {
         self.operation.label()
     }
 
-    /// What it uses; `None` if nothing, or several ports at once.
+    /// Returns its target; `None` if it has none, or several ports at once.
     pub fn target(&self) -> Option<Target> {
         use raddle_engine::Operation as Engine;
         if let Engine::Join { target } | Engine::IsFinished { target } = *self.operation {
@@ -223,7 +223,7 @@ impl Operation<'_> {
             .or(location.map(|location| Target::Location(location.index())))
     }
 
-    /// Name of the target: the one given with `raddle::label!`, or else its type.
+    /// Returns the name of the target: the one given with `raddle::label!`, or else its type.
     pub fn target_name(&self) -> Option<String> {
         let (names, index) = match self.target()? {
             Target::Location(index) => (&self.execution.location_names, index),
@@ -234,17 +234,17 @@ impl Operation<'_> {
         Some(label.unwrap_or_else(|| names.kind(index)).to_owned())
     }
 
-    /// Ordering of an access of an atomic, or of a fence.
+    /// Returns the ordering of an access of an atomic, or of a fence.
     pub fn ordering(&self) -> Option<Ordering> {
         self.operation.ordering()
     }
 
-    /// Identity of its source location: the same number in all executions of a check.
+    /// Returns the identity of its source location: the same number in all executions of a check.
     pub fn site(&self) -> usize {
         self.site.index()
     }
 
-    /// Its source location as `file:line:column`.
+    /// Returns its source location as `file:line:column`.
     pub fn location(&self) -> Option<String> {
         self.places.to_text(self.site)
     }
@@ -277,7 +277,7 @@ pub struct Events<'a> {
 }
 
 impl<'a> Events<'a> {
-    /// Number of events.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.execution.events.len()
     }
@@ -321,17 +321,17 @@ pub struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// The thread that performed it.
+    /// Returns the thread that performed it.
     pub fn thread(&self) -> ThreadId {
         self.event.id.thread
     }
 
-    /// Its number among the events of its thread, from 0.
+    /// Returns its number among the events of its thread, from 0.
     pub fn index(&self) -> usize {
         self.event.id.index as usize
     }
 
-    /// What was performed.
+    /// Returns the performed operation.
     pub fn operation(&self) -> Operation<'a> {
         Operation {
             operation: &self.event.operation,
@@ -349,15 +349,15 @@ impl fmt::Debug for Event<'_> {
     }
 }
 
-/// How an execution ended.
+/// The end of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ended {
     /// Every thread has ended.
     Complete,
-    /// Threads are left, and none can go on.
+    /// Threads are left, and none is enabled.
     Deadlock,
-    /// Threads are left, and those that can go on only repeat themselves.
+    /// Threads are left, and the enabled ones only repeat themselves.
     Livelock,
     /// The program discarded the execution with `raddle::assume`.
     Discarded,
@@ -382,7 +382,7 @@ impl<'a> Finished<'a> {
         }
     }
 
-    /// How it ended.
+    /// Returns the end of the execution.
     pub fn ended(&self) -> Ended {
         match self.ending {
             Ending::Complete => Ended::Complete,
@@ -390,6 +390,7 @@ impl<'a> Finished<'a> {
             Ending::Livelock => Ended::Livelock,
             Ending::Discarded => Ended::Discarded,
             Ending::TooManyEvents
+            | Ending::OutOfTime
             | Ending::StackOverflow(_)
             | Ending::MemoryError
             | Ending::Interfered
@@ -397,7 +398,7 @@ impl<'a> Finished<'a> {
         }
     }
 
-    /// Its events.
+    /// Returns its events.
     pub fn events(&self) -> Events<'a> {
         Events {
             execution: self.execution,
@@ -405,13 +406,13 @@ impl<'a> Finished<'a> {
         }
     }
 
-    /// Number of threads created.
+    /// Returns the number of threads created.
     pub fn thread_count(&self) -> usize {
         self.execution.threads.len()
     }
 
-    /// Fingerprint of its class: executions with the same one differ only in the order of
-    /// operations that do not depend on each other.
+    /// Returns the fingerprint of its class: executions with the same one differ only in the order
+    /// of independent operations.
     pub fn class(&self) -> u64 {
         self.execution.fingerprint()
     }

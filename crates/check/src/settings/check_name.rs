@@ -1,4 +1,4 @@
-//! The name of the running check, which decides whether a schedule belongs to it.
+//! The name of the running check, by which schedules belong to it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -3,15 +3,17 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use raddle_engine::coverage::Metrics;
 use raddle_engine::strategy::Reductions;
 use raddle_engine::{Exploration, Limits, Policy, Schedule};
+use raddle_report::Guarantee;
 use raddle_settings::{Scope, Setting};
 
 use crate::program::{Library, Program};
 use crate::runtime::Context;
+use crate::runtime::deadline::Deadline;
 use crate::runtime::fatal::FatalReporter;
 use crate::scheduler::{Scheduler, Schedulers};
 use crate::settings::checkpoints::Every;
@@ -22,8 +24,20 @@ use crate::settings::samplers;
 
 /// Maximum number of events of an execution, unless `max_events` is set.
 const MAX_EVENTS: usize = 1_000_000;
-/// The same for systematic searches, which need more memory for each event.
+/// Maximum number of events of an execution in systematic searches, which need more memory for each
+/// event.
 pub(crate) const MAX_EVENTS_OF_A_SEARCH: usize = 100_000;
+
+/// A check of several searches, which have one time limit and one limit of executions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WholeCheck {
+    /// Its beginning.
+    pub(crate) start: Instant,
+    /// Runs of the program before this search.
+    pub(crate) runs: u64,
+    /// Its deadline, if that does not follow from the settings.
+    pub(crate) deadline: Option<Deadline>,
+}
 
 /// Expands to the method of a row; to nothing if the row has no parameter.
 macro_rules! method {
@@ -72,17 +86,20 @@ macro_rules! checker {
             /// True when executions record the names that variables have in the source.
             pub(crate) names_variables: bool,
             pub(crate) only_estimate: bool,
+            /// The check that this one is a part of.
+            pub(crate) part_of: Option<WholeCheck>,
             $(pub(crate) $name: $field,)*
         }
 
         impl Checker {
-            /// The default settings: [`Strategy::Auto`] within 100,000 executions and 10 seconds, stopping
-            /// at the first failure.
+            /// Returns the default settings: [`Strategy::Auto`] within 100,000 executions and 10
+            /// seconds, stopping at the first failure.
             pub fn new() -> Self {
                 Checker {
                     program: &Library,
                     names_variables: false,
                     only_estimate: false,
+                    part_of: None,
                     $($name: $initial,)*
                 }
             }
@@ -114,14 +131,26 @@ impl Default for Checker {
 }
 
 impl Checker {
-    /// For front ends: the program under test, if it does not use raddle's types.
+    /// For front ends: sets the program under test, if it does not use raddle's types.
     #[doc(hidden)]
     pub fn of_program(mut self, program: &'static dyn Program) -> Self {
         self.program = program;
         self
     }
 
-    /// For raddle's own tests: a checkpoint after this number of executions.
+    /// For front ends that search again: the time limit counts from `start`, and the limit of executions
+    /// from this number of runs.
+    #[doc(hidden)]
+    pub fn continuing(mut self, start: Instant, runs: u64) -> Self {
+        self.part_of = Some(WholeCheck {
+            start,
+            runs,
+            deadline: None,
+        });
+        self
+    }
+
+    /// For raddle's own tests: requests a checkpoint after this number of executions.
     #[doc(hidden)]
     pub fn checkpoint_every_executions(mut self, executions: u64) -> Self {
         self.checkpoint_every = Every::Executions(executions.max(1));
@@ -143,7 +172,7 @@ impl Checker {
         self.strategy(Strategy::Scheduler(Schedulers::new(make)))
     }
 
-    /// For `#[raddle::test]`: an option whose value is a text.
+    /// For `#[raddle::test]`: sets an option whose value is a text.
     ///
     /// # Panics
     ///
@@ -158,7 +187,7 @@ impl Checker {
         self
     }
 
-    /// Metrics of coverage that are measured.
+    /// Returns the metrics of coverage that are measured.
     pub(crate) fn measured(&self) -> Metrics {
         match self.strategy {
             Strategy::Coverage { .. } if self.coverage.is_empty() => Metrics::USUAL,
@@ -176,7 +205,7 @@ impl Checker {
         }
     }
 
-    /// Limits and memory model of one execution.
+    /// Returns the limits and the memory model of one execution.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             max_events: self.max_events.unwrap_or(match &self.strategy {
@@ -193,7 +222,7 @@ impl Checker {
         }
     }
 
-    /// A context for executions of the check; `fatal` reports one that ends the process.
+    /// Returns a context for executions of the check; `fatal` reports one that ends the process.
     pub(crate) fn context(
         &self,
         exploration: Exploration,

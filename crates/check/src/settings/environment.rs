@@ -9,7 +9,8 @@ use crate::settings::check_name::{Belongs, RunningCheck};
 use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 
-/// Makes the variables of the environment settings of the check. An empty variable counts as unset.
+/// Applies the variables of the environment to the settings of the check. An empty variable counts
+/// as unset.
 pub(crate) fn apply(
     checker: &mut Checker,
     get: impl Fn(&str) -> Option<String>,
@@ -90,7 +91,7 @@ mod tests {
         .map_err(|error| error.to_string())
     }
 
-    /// The error of a value that cannot be used.
+    /// Returns the error of a value that cannot be used.
     #[track_caller]
     fn problem(name: &str, value: &str) -> String {
         with(name, value).expect_err("the value cannot be used")
@@ -172,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Texts of this kind; not all of them stand for the default of a setting.
+    /// Returns texts of this kind; not all of them are the default of a setting.
     fn examples(kind: SettingKind) -> Vec<&'static str> {
         match kind {
             SettingKind::Number { .. } | SettingKind::Size { .. } => vec!["3"],
@@ -180,6 +181,7 @@ mod tests {
             SettingKind::Switch | SettingKind::Metrics => vec!["0", "1"],
             SettingKind::Choice(names) | SettingKind::List(names) => names.to_vec(),
             SettingKind::Strategy => vec!["random"],
+            SettingKind::Guarantee => vec!["exhaustive", "bounded:2"],
             SettingKind::Schedule => vec!["raddle schedule 2; main: begin"],
             SettingKind::Name | SettingKind::Path => vec!["example"],
         }

@@ -1,4 +1,4 @@
-//! Fields of `Checker`: how each keeps the value of its setting, given as a value or as text.
+//! Fields of `Checker`: conversion of a setting's value, given as a value or as text.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -7,6 +7,7 @@ use std::time::Duration;
 use raddle_engine::Schedule;
 use raddle_engine::coverage::{Metrics, UnknownMetric};
 use raddle_engine::strategy::Reductions;
+use raddle_report::Guarantee;
 use raddle_settings::Value;
 
 use crate::settings::checkpoints::Every;
@@ -98,6 +99,14 @@ from_value! {
         _ => Log::Progress,
     }),
     Schedule: Value::Text(text) => environment::schedule(text),
+    Guarantee: Value::Guarantee { name, bound } => Ok(match name {
+        "exhaustive" => Guarantee::Exhaustive,
+        "reduced" => Guarantee::Reduced,
+        "bounded" => Guarantee::Bounded { preemptions: bound },
+        "delayed" => Guarantee::Delayed { delays: bound },
+        "sampled" => Guarantee::Sampled,
+        other => unreachable!("a guarantee without a value: {other}"),
+    }),
     Reductions: Value::Text(names) => {
         let mut reductions = Reductions::default();
         for name in names.split(',') {
@@ -120,4 +129,23 @@ impl FromValue for Metrics {
 
 fn parse<T: std::str::FromStr<Err = UnknownName>>(name: &str) -> Result<T, String> {
     name.parse().map_err(|error: UnknownName| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_settings::{GUARANTEES, SettingKind};
+
+    use super::*;
+
+    #[test]
+    fn guarantees_are_written_as_they_are_read() {
+        for &(name, has_bound) in GUARANTEES {
+            let text = match has_bound {
+                true => format!("{name}:3"),
+                false => name.to_owned(),
+            };
+            let guarantee = Guarantee::from_value(SettingKind::Guarantee.parse(&text).unwrap());
+            assert_eq!(guarantee.unwrap().to_string(), text);
+        }
+    }
 }

@@ -15,18 +15,19 @@ use crate::settings::samplers;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Random strategies and the exhaustive search take turns, and no class counts twice. They go on to the
-    /// end of the search if an estimate of the number of classes fits into the budget; otherwise for half of
-    /// the remaining budget, followed by a search up to the largest number of preemptions that fits.
+    /// Random strategies and the exhaustive search take turns, and no class counts twice. They
+    /// continue to the end of the search if the estimated number of classes fits into the budget.
+    /// Otherwise they continue for half of the remaining budget, followed by a search up to the
+    /// largest number of preemptions that fits.
     #[default]
     Auto,
     /// Every class of executions exactly once.
     Exhaustive,
     /// A random thread at every step.
     Random,
-    /// Random priorities of threads, and `depth - 1` random points at which the running thread gets the lowest
-    /// priority. Every execution finds a bug that needs `depth` events in a certain order with a probability of
-    /// at least 1 / (n k^(depth - 1)), for n threads and k steps.
+    /// Random priorities of threads, and `depth - 1` random points at which the running thread gets
+    /// the lowest priority. Let a bug need `depth` events in a certain order. With n threads and k
+    /// steps, every execution finds it with a probability of at least 1 / (n k^(depth - 1)).
     Pct {
         /// Number of events that must come in a certain order; at least 1.
         depth: u32,
@@ -38,7 +39,7 @@ pub enum Strategy {
     /// equally many events in every execution.
     Urw,
     /// As `Urw`, in every execution for the uses of one location or object only, which is drawn in
-    /// proportion to how often it is used.
+    /// proportion to its number of uses.
     Surw,
     /// At every step a choice that was not made before when threads were at these lines of the program.
     History,
@@ -64,13 +65,14 @@ pub enum Strategy {
     Enumerate,
     /// One given schedule.
     Replay(Schedule),
-    /// One execution in which certain receives have the sources of the alternative; everything else is free. If
-    /// there is none, the report has a failure of kind
-    /// [`Impossible`](raddle_report::FailureKind::Impossible) that says why.
+    /// One execution in which certain receives have the sources of the alternative; everything else
+    /// is free. If there is none, the report has a failure of kind
+    /// [`Impossible`](raddle_report::FailureKind::Impossible) with the reason.
     Directed(Alternative),
     /// A scheduler of the user's own; made by [`Checker::scheduler`](crate::Checker::scheduler).
     Scheduler(Schedulers),
-    /// As `Enumerate`, leaving out what makes no difference; for raddle's own tests.
+    /// As `Enumerate`, but performs operations that no other thread can observe as soon as they are
+    /// pending; for raddle's own tests.
     #[doc(hidden)]
     EnumeratePrivateFirst,
 }
@@ -177,13 +179,13 @@ impl FromStr for Strategy {
                 what: "strategy",
                 problem: None,
                 name: name.to_owned(),
-                valid: samplers::STRATEGIES,
+                valid: raddle_settings::STRATEGIES,
             }),
         }
     }
 }
 
-/// The metric in the name of a strategy: `coverage(sync-pair)` or `coverage:sync-pair`.
+/// Returns the metric in the name of a strategy: `coverage(sync-pair)` or `coverage:sync-pair`.
 fn metric_of(name: &str) -> Option<&str> {
     let metric = name.strip_prefix("coverage")?;
     let in_parentheses = metric.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
@@ -221,8 +223,9 @@ impl fmt::Display for Strategy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Classes {
-    /// Executions with the same reads-from and coherence: every read takes its value from the same write, every
-    /// lock is granted to the same caller, and the writes of every variable have the same order.
+    /// Executions with the same reads-from and coherence. Every read takes its value from the same
+    /// write, every lock is granted to the same caller, and the writes of every variable have the
+    /// same order.
     #[default]
     ReadsFromAndCoherence,
     /// Executions with the same reads-from; coherence orders count only where a read observes them.
@@ -232,12 +235,12 @@ pub enum Classes {
 /// Treatment of a suspicious pattern in an execution without a failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// It is ignored.
+    /// The pattern is ignored.
     Allow,
-    /// It is a warning of the report.
+    /// The pattern is a warning of the report.
     #[default]
     Warn,
-    /// It is a failure.
+    /// The pattern is a failure.
     Deny,
 }
 
@@ -249,9 +252,11 @@ pub enum Reduction {
     /// object pending, only the first is tried. Safe if such threads perform the same operations on the same
     /// objects; loses classes, and failures with them, if they do not.
     Symmetry,
-    /// A release of a counting semaphore precedes all other pending operations on the semaphore. May lose end
-    /// states of programs in which different threads release concurrently, because the order of two releases
-    /// also orders the events after them.
+    /// A release of a counting semaphore precedes all other pending operations on the semaphore, and so
+    /// everything that its thread did before precedes the events after them. Keeps every value that threads
+    /// observe, and every end, if one thread creates the others in a row, the releases of each are its first
+    /// operations, and none tries to acquire. Loses behaviours, and failures with them, in other programs: refused attempts, data
+    /// races, older or newer values and deadlocks around a release that could have come later.
     Releases,
 }
 

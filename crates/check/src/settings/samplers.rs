@@ -1,4 +1,5 @@
-//! Strategies that draw executions at random: their names, their parameters and what runs them.
+//! Strategies that draw executions at random: their names, their parameters and the strategies of
+//! the engine.
 
 use raddle_engine::strategy::{Dispatcher, History, Noise, Pct, Pos, Random, Surw, Urw};
 
@@ -7,18 +8,13 @@ use crate::settings::options::Strategy;
 /// Maximum depth of the bugs that `Auto` samples for; `Pct` rarely reaches deeper ones.
 const DEEPEST: u32 = 5;
 
-/// The table of samplers. A row has the name, the variant of [`Strategy`] with the default of its
-/// parameter if it has one, and what makes the sampler from the parameter and a seed.
+/// The table of samplers. A row has the name and the variant of [`Strategy`] with the default of
+/// its parameter, if it has one. Its constructor creates the sampler from the parameter and a seed.
 macro_rules! samplers {
     ($($name:literal => $variant:ident $({ $parameter:ident = $default:expr })?, $new:expr;)*) => {
-        /// Names of all strategies, for messages.
-        pub(crate) const STRATEGIES: &str = concat!(
-            "auto, exhaustive, ",
-            $($name, ", ",)*
-            "enumerate, coverage, coverage(METRIC), delay, and pct:3 for bugs of depth 3, noise:0.1 \
-             for interruptions with probability 0.1, delay:3 for at most 3 delays, directed: and an \
-             alternative for one execution that does what it says"
-        );
+        /// Names of all samplers.
+        #[cfg(test)]
+        const NAMES: &[&str] = &[$($name),*];
 
         /// Returns the sampler with this name in lower case, if there is one.
         pub(crate) fn parse(words: &str) -> Option<Strategy> {
@@ -48,7 +44,7 @@ macro_rules! samplers {
             }
         }
 
-        /// Returns what runs the sampler; `None` for other strategies.
+        /// Returns the engine's strategy of the sampler; `None` for other strategies.
         pub(crate) fn sampler(strategy: &Strategy, seed: u64) -> Option<Dispatcher> {
             match *strategy {
                 $(Strategy::$variant $({ $parameter })? => Some($new($($parameter,)? seed)),)*
@@ -69,7 +65,7 @@ samplers! {
         |probability, seed| Dispatcher::other(Noise::new(probability, seed));
 }
 
-/// Returns why the strategy cannot be used, if it cannot.
+/// Returns the reason why the strategy cannot be used, if it cannot.
 pub(crate) fn problem(strategy: &Strategy) -> Option<String> {
     match *strategy {
         Strategy::Pct { depth: 0 } => {
@@ -111,4 +107,76 @@ pub(crate) fn seed(seed: u64, worker: usize) -> u64 {
         mixed = (mixed ^ mixed >> 33).wrapping_mul(factor);
     }
     mixed ^ mixed >> 33
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_engine::alternatives::Alternative;
+    use raddle_engine::coverage::Metrics;
+    use raddle_settings::StrategyText;
+
+    use super::*;
+
+    /// True when programs that pass a strategy on accept this text.
+    fn is_passed_on(text: &str) -> bool {
+        match raddle_settings::strategy(text) {
+            Ok(StrategyText::Named) => true,
+            Ok(StrategyText::Coverage(metrics)) => metrics.parse::<Metrics>().is_ok(),
+            Ok(StrategyText::Directed(alternative)) => alternative.parse::<Alternative>().is_ok(),
+            Err(_) => false,
+        }
+    }
+
+    #[test]
+    fn the_names_that_are_passed_on_are_those_of_the_strategies() {
+        let others = ["auto", "exhaustive", "enumerate", "delay", "coverage"];
+        let wrong = [
+            "",
+            "foo",
+            "pct9",
+            "exhaustiv",
+            "replay",
+            "scheduler",
+            "coveragex",
+        ];
+        let whole = [
+            "coverage(sync-pair)",
+            "coverage:def-use",
+            "coverage( sync-pair+def-use )",
+            "coverage(foo)",
+            "coverage(",
+            "directed: main a 0 sees main b 0",
+            "DIRECTED: main a 0 sees main b 0",
+            "directed: x",
+            "directed:",
+            "directed",
+        ];
+        let endings = [
+            "",
+            ":",
+            ":0",
+            ":1",
+            ":3",
+            ": 2",
+            ":-1",
+            ":0.5",
+            ":1.5",
+            ":x",
+            ":4294967296",
+        ];
+        let names = NAMES.iter().chain(&others).chain(&wrong);
+        let with_endings = names.flat_map(|name| endings.map(|end| format!("{name}{end}")));
+        let capital = ["Auto", "PCT:2", "Noise:0.5", "Delay:0", "Coverage"].map(str::to_owned);
+        let all = with_endings.chain(whole.map(str::to_owned)).chain(capital);
+        let (mut good, mut bad) = (0, 0);
+        for text in all {
+            let parsed: Result<Strategy, _> = text.parse();
+            assert_eq!(is_passed_on(&text), parsed.is_ok(), "`{text}`: {parsed:?}");
+            *if parsed.is_ok() { &mut good } else { &mut bad } += 1;
+        }
+        assert!(good >= 25 && bad >= 100, "{good} {bad}");
+        for name in NAMES.iter().chain(&others) {
+            assert!(raddle_settings::STRATEGIES.contains(name), "{name}");
+        }
+    }
 }

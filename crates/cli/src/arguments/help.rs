@@ -14,8 +14,9 @@ Examples:
   cargo raddle test counter --budget 2m           tests with `counter` in the name, 2 minutes each
   cargo raddle test --strategy random --seed 7    the same random schedules in every run
   cargo raddle test deep --workers 4 --resume     resume an interrupted search with four workers
-  cargo raddle test -p queue -- --release         one package, with a flag for `cargo test`
-  cargo raddle test -- --lib -- --ignored         flags for `cargo test`, then for the test binaries
+  cargo raddle test -p queue --release            one package, with optimisations
+  cargo raddle test --lib -- -- --ignored         one target, and a flag for the test binaries
+  cargo raddle test --require bounded:2           less than this guarantee is a failure
   cargo raddle test --report pages --junit j.xml  HTML report, and results for a CI server
   cargo raddle test --native                      unmodified tests that use the types of std
   cargo raddle test --json                        events as lines of JSON
@@ -74,6 +75,7 @@ const RUN_ENVIRONMENT: [(&str, &str); 4] = [
 pub const REPLAY: &str = "\
 Examples:
   cargo raddle replay tests::counter                        the schedule saved by the last failure
+  cargo raddle replay counter                               the only test with this part in its name
   cargo raddle replay tests::counter counter.schedule       a schedule in a file
   cargo raddle replay tests::counter r1.OAECaXQDAQ          the token printed with a failure
   cargo raddle replay tests::counter 'raddle schedule ...'  the text of a schedule
@@ -155,7 +157,7 @@ pub fn with_exit_codes(text: &str) -> String {
     format!("{text}\n{EXIT_CODES}")
 }
 
-/// Examples, the variables of all setting flags, and these other variables.
+/// Returns the examples, the variables of all setting flags, and these other variables, as text.
 fn with_settings(examples: &str, others: &[(&str, &str)]) -> String {
     let mut text =
         format!("{examples}\nEnvironment (a flag takes precedence over its variable):\n");

@@ -1,6 +1,7 @@
-//! Command-line arguments and help texts. Nothing here knows how commands work.
+//! Command-line arguments and help texts. No code here depends on the commands.
 
 mod help;
+pub mod selection;
 pub mod settings;
 pub mod subcommands;
 #[cfg(test)]
@@ -8,7 +9,8 @@ mod tests;
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Error, Parser, Subcommand};
 
 use subcommands::{
     CompilerArguments, CompletionsArguments, CoverageArguments, ManualArguments, ReplayArguments,
@@ -62,8 +64,26 @@ pub enum Command {
     Manual(ManualArguments),
 }
 
+/// Parses the arguments of the process. Wrong usage is an error with what to do.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, Error> {
+    let words: Vec<OsString> = without_subcommand_name(arguments).collect();
+    let is_run = words.get(1).is_some_and(|command| command == "run");
+    Arguments::try_parse_from(words).map_err(|mut error| {
+        let word = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(word)) if !word.starts_with('-') => Some(word.clone()),
+            _ => None,
+        };
+        if let Some(word) = word.filter(|_| is_run && error.kind() == ErrorKind::UnknownArgument) {
+            let tip = format!("a program comes after two dashes: `cargo raddle run -- {word}`");
+            let tip = ContextValue::StyledStrs(vec![tip.into()]);
+            error.insert(ContextKind::Suggested, tip);
+        }
+        error
+    })
+}
+
 /// Removes the first argument `raddle`, which cargo adds when it runs `cargo raddle`.
-pub fn without_subcommand_name(
+fn without_subcommand_name(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> impl Iterator<Item = OsString> {
     let mut arguments = arguments.into_iter();

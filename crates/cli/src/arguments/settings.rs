@@ -8,7 +8,10 @@ use std::path::{self, PathBuf};
 
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser as _};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use raddle_settings::{Flag, Scope, Setting, SettingKind, TABLE};
+use raddle_engine::alternatives::Alternative;
+use raddle_engine::coverage::Metrics;
+use raddle_engine::{Schedule, ScheduleError};
+use raddle_settings::{Flag, Scope, Setting, SettingKind, StrategyText, TABLE, Value};
 
 /// Environment variables with their values, for a child process.
 pub type Environment = Vec<(&'static str, OsString)>;
@@ -35,7 +38,7 @@ pub struct SettingFlag {
 }
 
 impl SettingFlag {
-    /// Every flag, in the order of the help.
+    /// Returns every flag, in the order of the help.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().filter_map(|setting| {
             let flag = setting.flag.ok()?;
@@ -68,14 +71,15 @@ impl SettingFlag {
                     .try_map(path::absolute::<PathBuf>)
                     .map(OsString::from),
             ),
-            kind => with_value(argument).value_parser(move |text: &str| match kind.parse(text) {
-                Ok(_) => Ok(OsString::from(text)),
-                Err(error) => Err(error.reason()),
+            kind => with_value(argument).value_parser(move |text: &str| {
+                kind.parse(text).map_err(|error| error.reason())?;
+                inspect(kind, text)?;
+                Ok::<_, String>(OsString::from(text))
             }),
         }
     }
 
-    /// The summary of the setting; a flag without a value turns it on.
+    /// Returns the summary of the setting; a flag without a value turns it on.
     fn help(&self) -> String {
         let summary = self.setting.summary.trim_end_matches('.');
         match (self.setting.kind, summary.strip_prefix("Whether to ")) {
@@ -100,6 +104,73 @@ impl SettingFlag {
             value: value?,
         })
     }
+}
+
+/// Examines names that only the engine knows: those of strategies and metrics, and schedules.
+fn inspect(kind: SettingKind, text: &str) -> Result<(), String> {
+    let metrics = |names: &str| match names.parse::<Metrics>() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    };
+    match kind {
+        SettingKind::Strategy => match raddle_settings::strategy(text.trim()) {
+            Ok(StrategyText::Named) => Ok(()),
+            Ok(StrategyText::Coverage(names)) => metrics(names),
+            Ok(StrategyText::Directed(text)) => match text.parse::<Alternative>() {
+                Ok(_) => Ok(()),
+                Err(error) => Err(error.to_string()),
+            },
+            Err(error) => Err(error.to_string()),
+        },
+        SettingKind::Metrics => match kind.parse(text) {
+            Ok(Value::Text(names)) => metrics(names),
+            _ => Ok(()),
+        },
+        SettingKind::Schedule => match text.parse::<Schedule>() {
+            // Perhaps the name of a file, relative to the directory of a package.
+            Ok(_) | Err(ScheduleError::NotASchedule) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// An environment variable with a value that its setting does not take.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BadVariable {
+    pub variable: &'static str,
+    pub problem: String,
+}
+
+/// Examines the variables that checks read, those of native programs only if there are any. A bad one would be a
+/// failure of every test.
+pub fn check_variables(
+    native: bool,
+    given: &SettingFlags,
+    get: impl Fn(&str) -> Option<OsString>,
+) -> Result<(), BadVariable> {
+    let rows = TABLE
+        .iter()
+        .filter(|row| native || row.scope == Scope::Check);
+    for row in rows {
+        let Ok(variable) = row.variable else { continue };
+        // A flag takes precedence.
+        if given.given.iter().any(|flag| flag.variable == variable) {
+            continue;
+        }
+        let Some(value) = get(variable) else { continue };
+        let problem = match value.to_str() {
+            Some(text) if text.trim().is_empty() => continue,
+            Some(text) => match row.kind.parse(text) {
+                Ok(_) => inspect(row.kind, text),
+                Err(error) => Err(error.to_string()),
+            },
+            // The variable counts as unset.
+            None => continue,
+        };
+        problem.map_err(|problem| BadVariable { variable, problem })?;
+    }
+    Ok(())
 }
 
 impl Args for SettingFlags {
@@ -127,7 +198,7 @@ impl FromArgMatches for SettingFlags {
 }
 
 impl SettingFlags {
-    /// The variables of the flags that were given.
+    /// Returns the variables of the flags that were given.
     pub fn environment(&self) -> Environment {
         let given = self.given.iter();
         given
@@ -158,6 +229,8 @@ mod tests {
             SettingKind::Number { .. } | SettingKind::Size { .. } => Some("3"),
             SettingKind::Time { .. } => Some("3s"),
             SettingKind::Choice(names) | SettingKind::List(names) => Some(names[0]),
+            SettingKind::Guarantee => Some("bounded:2"),
+            SettingKind::Strategy => Some("pct:2"),
             _ => Some("/example"),
         }
     }
@@ -182,10 +255,7 @@ mod tests {
             let set = (row.variable, value.unwrap_or("1").into());
             assert_eq!(settings.environment(), [set]);
             assert_eq!(settings.has_native(), row.setting.scope == Scope::Native);
-            if matches!(
-                row.setting.kind,
-                SettingKind::Path | SettingKind::Strategy | SettingKind::Switch
-            ) {
+            if matches!(row.setting.kind, SettingKind::Path | SettingKind::Switch) {
                 continue;
             }
             let error = parse(&[&name, "?!"]).unwrap_err();
@@ -196,9 +266,65 @@ mod tests {
             assert!(error.starts_with(&start), "{error}");
             let allowed = match row.setting.kind {
                 SettingKind::Choice(names) => format!("[possible values: {}]", names.join(", ")),
+                SettingKind::Strategy => "unknown strategy `?!`; there are: auto, ".to_owned(),
                 kind => format!(": expected {kind}\n"),
             };
             assert!(error.contains(&allowed), "{error}");
         }
+    }
+
+    /// The error about a variable with this value.
+    fn problem(native: bool, line: &[&str], variable: &str, value: &str) -> Option<String> {
+        let given = parse(line).unwrap();
+        let get = |name: &str| (name == variable).then(|| OsString::from(value));
+        let error = check_variables(native, &given, get).err()?;
+        assert_eq!(error.variable, variable);
+        Some(error.problem)
+    }
+
+    #[test]
+    fn a_bad_variable_is_an_error() {
+        let mut bad = 0;
+        for row in TABLE {
+            let Ok(variable) = row.variable else { continue };
+            assert_eq!(problem(true, &[], variable, " "), None);
+            if matches!(row.kind, SettingKind::Path | SettingKind::Schedule) {
+                continue;
+            }
+            assert!(problem(true, &[], variable, "?!").is_some(), "{variable}");
+            bad += 1;
+        }
+        assert!(bad > 15, "{bad}");
+        for (variable, value, expected) in [
+            (
+                "RADDLE_STRATEGY",
+                "foo",
+                "unknown strategy `foo`; there are: auto, ",
+            ),
+            (
+                "RADDLE_STRATEGY",
+                "coverage(foo)",
+                "unknown metric `foo`; there are: ",
+            ),
+            (
+                "RADDLE_COVERAGE",
+                "sync-pair+x",
+                "unknown metric `x`; there are: ",
+            ),
+            ("RADDLE_MAX_TIME", "20", "`20` is not a time such as 500ms"),
+            ("RADDLE_REQUIRE", "all", "`all` is not one of: exhaustive, "),
+            ("RADDLE_REPLAY", "r1.AAA?", "not a token: it has a `?`"),
+        ] {
+            let problem = problem(false, &[], variable, value).expect(value);
+            assert!(problem.starts_with(expected), "{problem}");
+        }
+    }
+
+    #[test]
+    fn variables_that_are_not_read_may_have_any_value() {
+        let flag = ["--strategy", "random"];
+        assert_eq!(problem(false, &flag, "RADDLE_STRATEGY", "foo"), None);
+        assert_eq!(problem(false, &[], "RADDLE_PLAIN", "foo"), None);
+        assert!(problem(true, &[], "RADDLE_PLAIN", "foo").is_some());
     }
 }

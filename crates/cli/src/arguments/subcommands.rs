@@ -7,6 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
+use super::selection::{BuildArguments, CargoArguments};
 use super::settings::SettingFlags;
 
 /// Format of printed failures.
@@ -47,33 +48,40 @@ pub struct TestArguments {
     #[arg(long, value_name = "FORMAT")]
     pub message_format: Option<MessageFormat>,
 
-    /// Test only this package; may be repeated.
-    #[arg(short, long = "package", value_name = "PACKAGE")]
-    pub packages: Vec<String>,
+    /// List the selected tests, and run none.
+    #[arg(long, conflicts_with_all = ["json", "junit", "message_format"])]
+    pub list: bool,
 
-    /// Arguments for `cargo test`.
+    /// Other arguments for `cargo test`.
     #[arg(last = true, value_name = "ARGS-FOR-CARGO-TEST")]
     pub for_cargo: Vec<OsString>,
+
+    #[command(flatten)]
+    pub cargo: CargoArguments,
 
     #[command(flatten)]
     pub settings: SettingFlags,
 }
 
 impl TestArguments {
-    /// The arguments for `cargo test`, and those for the test binaries.
-    pub fn split(&self) -> (&[OsString], &[OsString]) {
+    /// Returns the arguments for `cargo test`, and those for the test binaries.
+    pub fn split(&self) -> (Vec<OsString>, &[OsString]) {
         let mut arguments = self.for_cargo.iter();
-        match arguments.position(|argument| argument == "--") {
-            Some(at) => (&self.for_cargo[..at], &self.for_cargo[at + 1..]),
-            None => (&self.for_cargo, &[]),
-        }
+        let (others, for_tests): (_, &[OsString]) =
+            match arguments.position(|argument| argument == "--") {
+                Some(at) => (&self.for_cargo[..at], &self.for_cargo[at + 1..]),
+                None => (&self.for_cargo[..], &[]),
+            };
+        let mut for_cargo = self.cargo.for_build();
+        for_cargo.extend_from_slice(others);
+        (for_cargo, for_tests)
     }
 }
 
 #[derive(Args, Debug, PartialEq)]
 pub struct ReplayArguments {
-    /// Full name of the test, as printed by `cargo test`.
-    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    /// Name of the test, as printed by `cargo test`, or a part that no other name has.
+    #[arg(id = "name", value_name = "TEST", value_parser = NonEmptyStringValueParser::new())]
     pub test: String,
 
     /// Replay a test that was checked with `cargo raddle test --native`.
@@ -91,6 +99,9 @@ pub struct ReplayArguments {
     /// Write the execution in the STD trace format of offline race predictors to this file.
     #[arg(long, value_name = "FILE")]
     pub std_trace: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub cargo: CargoArguments,
 }
 
 #[derive(Args, Debug, PartialEq)]
@@ -147,28 +158,23 @@ pub struct ProgramSelection {
     #[arg(short, long, value_name = "PACKAGE")]
     pub package: Option<String>,
 
-    /// Features to build with.
-    #[arg(short = 'F', long)]
-    pub features: Option<String>,
-
-    /// Build with optimisations.
-    #[arg(short, long)]
-    pub release: bool,
+    #[command(flatten)]
+    pub build: BuildArguments,
 }
 
 impl ProgramSelection {
     /// True when a flag selects a program of the crate, and not an existing file.
     pub fn is_given(&self) -> bool {
-        *self != Self::default()
+        let names = [&self.bin, &self.example, &self.package];
+        names.iter().any(|name| name.is_some()) || self.build.builds()
     }
 
-    /// The same selection as arguments of `cargo build`.
+    /// Returns the selection as arguments of `cargo build`.
     pub fn cargo_arguments(&self) -> Vec<OsString> {
         let flags = [
             ("--bin", &self.bin),
             ("--example", &self.example),
             ("--package", &self.package),
-            ("--features", &self.features),
         ];
         let mut arguments: Vec<OsString> = Vec::new();
         for (flag, value) in flags {
@@ -176,7 +182,7 @@ impl ProgramSelection {
                 arguments.extend([flag.into(), value.into()]);
             }
         }
-        arguments.extend(self.release.then(|| "--release".into()));
+        arguments.extend(self.build.for_build());
         arguments
     }
 }

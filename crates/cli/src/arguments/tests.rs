@@ -3,13 +3,14 @@
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 
+use super::selection::CargoArguments;
 use super::settings::SettingFlags;
 use super::subcommands::MessageFormat;
 use super::*;
 
 fn parse(line: &str) -> Result<Command, clap::Error> {
     let words = line.split_whitespace().map(OsString::from);
-    Arguments::try_parse_from(without_subcommand_name(words)).map(|arguments| arguments.command)
+    super::parse(words).map(|arguments| arguments.command)
 }
 
 fn parse_test(line: &str) -> TestArguments {
@@ -75,7 +76,11 @@ fn every_flag_of_test_is_read() {
             json: false,
             junit: Some("j.xml".into()),
             message_format: Some(MessageFormat::Json),
-            packages: vec!["one".to_owned(), "two".to_owned()],
+            list: false,
+            cargo: CargoArguments {
+                packages: vec!["one".to_owned(), "two".to_owned()],
+                ..CargoArguments::default()
+            },
             for_cargo: ["--release", "--", "--nocapture"]
                 .map(OsString::from)
                 .to_vec(),
@@ -130,6 +135,7 @@ fn replay_takes_a_test_and_perhaps_a_schedule() {
                         schedule,
                         graphviz: None,
                         std_trace: None,
+                        cargo: CargoArguments::default(),
                     }
                 );
             }
@@ -148,6 +154,17 @@ fn invalid_values_are_refused() {
         "cargo-raddle test --seed -1",
         "cargo-raddle test --workers 0",
         "cargo-raddle test --seed seven",
+        "cargo-raddle test --strategy foo",
+        "cargo-raddle test --strategy pct:0",
+        "cargo-raddle test --strategy coverage(foo)",
+        "cargo-raddle test --require all",
+        "cargo-raddle test --require bounded",
+        "cargo-raddle run --strategy foo",
+        "cargo-raddle test --color blue",
+        "cargo-raddle test --release --profile dev",
+        "cargo-raddle test --exclude queue",
+        "cargo-raddle test --exact",
+        "cargo-raddle test --list --json",
     ] {
         let error = parse(line).expect_err(line);
         assert_eq!(error.exit_code(), 2, "{line}");
@@ -167,5 +184,49 @@ fn help_has_examples_environment_and_exit_codes() {
         for part in parts {
             assert!(help.contains(part), "`{part}` is not in {help}");
         }
+    }
+}
+
+#[test]
+fn a_program_of_the_crate_is_built_with_the_flags_of_cargo() {
+    let run = |words: &[&str]| {
+        let words = ["cargo-raddle", "raddle", "run"].iter().chain(words);
+        let arguments = super::parse(words.map(OsString::from)).unwrap();
+        let Command::Run(run) = arguments.command else {
+            panic!("{arguments:?}");
+        };
+        let build = run.selection.cargo_arguments();
+        let build: Vec<_> = build.iter().map(|word| word.to_str().unwrap()).collect();
+        (run.selection.is_given(), build.join(" "))
+    };
+    for (words, given, build) in [
+        (&["--release"][..], true, "--release"),
+        (&["--profile", "fast"], true, "--profile fast"),
+        (
+            &["-F", "a,b", "--features", "c"],
+            true,
+            "--features a,b --features c",
+        ),
+        (&["--all-features"], true, "--all-features"),
+        (&["--no-default-features"], true, "--no-default-features"),
+        (&["--manifest-path", "x/Cargo.toml"], true, ""),
+        (&["--target-dir", "x"], true, ""),
+        (&["--bin", "x", "-v"], true, "--bin x --verbose"),
+        // These do not select what is built.
+        (&["--color", "never", "--", "./x"], false, "--color never"),
+        (&["-vv", "--", "./x"], false, "--verbose --verbose"),
+    ] {
+        assert_eq!(run(words), (given, build.to_owned()), "{words:?}");
+    }
+}
+
+#[test]
+fn a_program_before_the_dashes_is_an_error_that_says_what_to_do() {
+    for words in [&["./queue"][..], &["--release", "./queue"]] {
+        let words = ["cargo-raddle", "raddle", "run"].iter().chain(words);
+        let error = super::parse(words.map(OsString::from)).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        let text = error.to_string();
+        assert!(text.contains("`cargo raddle run -- ./queue`"), "{text}");
     }
 }

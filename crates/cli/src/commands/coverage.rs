@@ -42,7 +42,7 @@ pub fn run(cargo: &Cargo, options: CoverageArguments) -> Result<Verdict, Error> 
     Ok(Verdict::Passed)
 }
 
-/// The records of a check, as text.
+/// Returns the records of a check, as text.
 fn description(check: &str, remembered: &Remembered) -> String {
     let mut text = format!(
         "{check}: {}, {}, {}\n",

@@ -6,11 +6,15 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
+use crate::arguments::settings::BadVariable;
 use crate::output;
 use crate::toolchain;
 
 /// The first words of the text of a schedule.
 pub const SCHEDULE_HEADER: &str = "raddle schedule";
+
+/// Maximum number of names in a list of candidates.
+const MAX_CANDIDATES: usize = 20;
 
 #[derive(Debug)]
 pub enum Error {
@@ -41,6 +45,13 @@ pub enum Error {
         name: String,
         near: Vec<String>,
     },
+    /// Several names of tests contain the given part.
+    SeveralTests {
+        part: String,
+        candidates: Vec<String>,
+    },
+    /// A variable that checks read has a value that they do not take.
+    BadVariable(BadVariable),
     NoPages {
         directory: PathBuf,
     },
@@ -73,6 +84,12 @@ pub enum Error {
 impl From<toolchain::error::Error> for Error {
     fn from(error: toolchain::error::Error) -> Self {
         Self::Toolchain(error)
+    }
+}
+
+impl From<BadVariable> for Error {
+    fn from(error: BadVariable) -> Self {
+        Self::BadVariable(error)
     }
 }
 
@@ -138,6 +155,22 @@ impl fmt::Display for Error {
                     near => write!(f, "did you mean `{}`?", near.join("`, `")),
                 }
             }
+            Self::SeveralTests { part, candidates } => {
+                write!(f, "several tests have `{part}` in their name")?;
+                let (shown, more) = candidates.split_at(candidates.len().min(MAX_CANDIDATES));
+                for name in shown {
+                    write!(f, "\n  note: {name}")?;
+                }
+                if !more.is_empty() {
+                    write!(f, "\n  note: and {} more", more.len())?;
+                }
+                f.write_str("\n  help: give a longer part, or the whole name")
+            }
+            Self::BadVariable(BadVariable { variable, problem }) => write!(
+                f,
+                "{variable}: {problem}\n  \
+                 help: change the environment variable, or unset it",
+            ),
             Self::NoPages { directory } => write!(
                 f,
                 "{0} contains no pages\n  \

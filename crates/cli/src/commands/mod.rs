@@ -15,8 +15,9 @@ mod test;
 mod verdict;
 
 use crate::arguments::Command;
+use crate::arguments::selection::BuildArguments;
 use crate::toolchain::c_compiler::Language;
-use crate::toolchain::cargo::Cargo;
+use crate::toolchain::cargo::{Cargo, CargoFiles};
 use error::Error;
 use verdict::Verdict;
 
@@ -24,15 +25,30 @@ use verdict::Verdict;
 pub fn execute(command: Command) -> Result<Verdict, Error> {
     let cargo = Cargo::from_environment();
     match command {
-        Command::Test(arguments) => test::run(&cargo, &arguments),
-        Command::Replay(arguments) => replay::run(&cargo, arguments),
+        Command::Test(arguments) => {
+            test::run(&cargo.with_files(files(&arguments.cargo.build)), &arguments)
+        }
+        Command::Replay(arguments) => {
+            replay::run(&cargo.with_files(files(&arguments.cargo.build)), arguments)
+        }
         Command::Report(arguments) => report::run(&arguments),
         Command::Coverage(arguments) => coverage::run(&cargo, arguments),
-        Command::Run(arguments) => run::run(&cargo, arguments),
+        Command::Run(arguments) => {
+            let files = files(&arguments.selection.build);
+            run::run(&cargo.with_files(files), arguments)
+        }
         Command::Cc(arguments) => compile::run(Language::C, &arguments),
         Command::Cxx(arguments) => compile::run(Language::Cxx, &arguments),
         Command::Setup(arguments) => setup::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Manual(arguments) => manual::run(&arguments),
+    }
+}
+
+/// The files that the flags name.
+fn files(arguments: &BuildArguments) -> CargoFiles {
+    CargoFiles {
+        manifest: arguments.manifest_path.clone(),
+        target: arguments.target_dir.clone(),
     }
 }

@@ -3,7 +3,7 @@
 /// Maximum number of suggestions; a longer list would have to be searched.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// The names that the user may have meant, most similar first.
+/// Returns the names that the user may have meant, most similar first.
 pub fn near_names(wanted: &str, names: &[String]) -> Vec<String> {
     let mut near: Vec<(usize, &String)> = names
         .iter()
@@ -17,7 +17,7 @@ pub fn near_names(wanted: &str, names: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Edit distance of two names, if they are similar.
+/// Returns the edit distance of two names, if they are similar.
 ///
 /// The most common mistake is in the modules before the last name: they are missing, or preceded by the name
 /// of the crate. Therefore equal last names have the distance 0.

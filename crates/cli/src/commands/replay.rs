@@ -1,5 +1,6 @@
 //! `cargo raddle replay`: runs one test on one schedule.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{self, Path, PathBuf};
@@ -9,6 +10,7 @@ use crate::commands::error::{Error, SCHEDULE_HEADER};
 use crate::commands::native_process;
 use crate::commands::near_names::near_names;
 use crate::commands::verdict::Verdict;
+use crate::output;
 use crate::output::export::Recording;
 use crate::toolchain::binaries::TestBinary;
 use crate::toolchain::cargo::Cargo;
@@ -21,14 +23,19 @@ pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
         schedule,
         graphviz,
         std_trace,
+        cargo: selection,
     } = options;
     let given = schedule.map(given_schedule).transpose()?;
-    let binary = match native {
-        true => Some(native_binary(cargo, &test)?),
+    let for_cargo = selection.for_build();
+    let (test, binary) = match native {
+        true => {
+            let (test, binary) = native_binary(cargo, &for_cargo, &test)?;
+            (test, Some(binary))
+        }
         false => {
-            cargo.build_tests(&[])?;
-            require(&test, &cargo.test_names()?)?;
-            None
+            cargo.build_tests(&for_cargo)?;
+            let names = cargo.test_names(&for_cargo)?;
+            (unique(&test, &names)?, None)
         }
     };
     let schedule = match given {
@@ -36,6 +43,7 @@ pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
         None => saved_schedule(cargo, &test)?,
     };
     let mut environment = vec![("RADDLE_REPLAY", schedule)];
+    environment.extend(output::terminal_variables(selection.build.colours()));
     let recording = match graphviz.is_some() || std_trace.is_some() {
         true => {
             let directory = data_directory::within(&cargo.target_directory()?);
@@ -53,9 +61,11 @@ pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
             native_process::run(command.envs(environment))?
         }
         None => {
-            // Skipping an ignored test that was asked for by name would look like a pass.
-            let arguments = [&test, "--", "--exact", "--include-ignored", "--nocapture"];
-            let status = cargo.run_tests(&arguments.map(OsString::from), &environment)?;
+            // Skipping an ignored test that the user named would look like a pass.
+            let test = [&test, "--", "--exact", "--include-ignored", "--nocapture"];
+            let mut arguments = for_cargo;
+            arguments.extend(test.map(OsString::from));
+            let status = cargo.run_tests(&arguments, &environment)?;
             Verdict::of_cargo_test(status)?
         }
     };
@@ -65,8 +75,8 @@ pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
     Ok(verdict)
 }
 
-/// The user's argument with an absolute path: cargo runs tests in the directories of their packages, where a
-/// relative path would mean another file.
+/// Returns the user's argument with an absolute path: cargo runs tests in the directories of their
+/// packages, where a relative path would mean another file.
 fn given_schedule(given: OsString) -> Result<OsString, Error> {
     if Path::new(&given).is_file() {
         let absolute =
@@ -86,7 +96,8 @@ fn is_token(text: &str) -> bool {
     version.is_some_and(|(version, _)| version.parse::<u32>().is_ok())
 }
 
-/// The file in which a failing run of the test has saved its schedule. Each test binary has its own directory.
+/// Returns the file in which a failing run of the test has saved its schedule. Each test binary has
+/// its own directory.
 fn saved_schedule(cargo: &Cargo, test: &str) -> Result<OsString, Error> {
     let file = format!("{}.schedule", test.replace("::", "."));
     let directory = data_directory::find(cargo)?;
@@ -118,24 +129,43 @@ fn saved_files(directory: &Path, file: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The binary with a native test of this name.
-fn native_binary(cargo: &Cargo, test: &str) -> Result<TestBinary, Error> {
-    let mut names = Vec::new();
-    for binary in rust::build_tests(cargo, &[], false)? {
+/// Returns the native test with this name or part of it, and its binary.
+fn native_binary(
+    cargo: &Cargo,
+    for_cargo: &[OsString],
+    test: &str,
+) -> Result<(String, TestBinary), Error> {
+    let mut tests = Vec::new();
+    for binary in rust::build_tests(cargo, for_cargo, false)? {
         let own = binary.tests(None, &["--include-ignored".into()])?;
-        if own.iter().any(|name| name == test) {
-            return Ok(binary);
-        }
-        names.extend(own);
+        tests.extend(own.into_iter().map(|name| (name, binary.clone())));
     }
-    Err(no_such_test(test, &names))
+    let names: Vec<String> = tests.iter().map(|(name, _)| name.clone()).collect();
+    let wanted = unique(test, &names)?;
+    let found = tests.into_iter().find(|(name, _)| *name == wanted);
+    Ok(found.expect("the name is one of these"))
 }
 
-/// Fails for an unknown test, because `cargo test` succeeds if a filter matches nothing.
-fn require(test: &str, names: &[String]) -> Result<(), Error> {
-    match names.iter().any(|name| name == test) {
-        true => Ok(()),
-        false => Err(no_such_test(test, names)),
+/// The test with this name, or the only one with this part in its name. Fails otherwise, because `cargo test` succeeds
+/// if a filter matches nothing.
+fn unique(wanted: &str, names: &[String]) -> Result<String, Error> {
+    if names.iter().any(|name| name == wanted) {
+        return Ok(wanted.to_owned());
+    }
+    let candidates = names.iter().filter(|name| name.contains(wanted));
+    let candidates: BTreeSet<&String> = candidates.collect();
+    let mut candidates: Vec<String> = candidates.into_iter().cloned().collect();
+    match candidates.len() {
+        0 => Err(no_such_test(wanted, names)),
+        1 => {
+            let name = candidates.remove(0);
+            eprintln!("`{wanted}` is `{name}`");
+            Ok(name)
+        }
+        _ => Err(Error::SeveralTests {
+            part: wanted.to_owned(),
+            candidates,
+        }),
     }
 }
 

@@ -6,17 +6,21 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::arguments::settings;
 use crate::arguments::subcommands::RunArguments;
 use crate::commands::error::Error;
 use crate::commands::native_process;
 use crate::commands::verdict::Verdict;
+use crate::output;
 use crate::toolchain::cargo::Cargo;
 use crate::toolchain::native_runtime::{CheckedPart, NativeRuntime};
 use crate::toolchain::{self, elf, rust};
 
 pub fn run(cargo: &Cargo, options: RunArguments) -> Result<Verdict, Error> {
+    settings::check_variables(true, &options.settings, |name| env::var_os(name))?;
     let runtime = NativeRuntime::find()?;
     let selection = &options.selection;
+    output::set_colours(selection.build.colours());
     let (path, arguments) = match options.program.as_slice() {
         [program, arguments @ ..] if !selection.is_given() => (find(program)?, arguments),
         arguments => (
@@ -29,11 +33,12 @@ pub fn run(cargo: &Cargo, options: RunArguments) -> Result<Verdict, Error> {
     command.args(arguments);
     runtime.attach(&mut command, CheckedPart::Program);
     command.envs(options.settings.environment());
+    command.envs(output::terminal_variables(selection.build.colours()));
     command.envs(options.replay.map(|schedule| ("RADDLE_REPLAY", schedule)));
     native_process::run(&mut command)
 }
 
-/// The file of a program, found as a shell finds it.
+/// Returns the file of a program, found as a shell finds it.
 fn find(program: &OsStr) -> Result<PathBuf, toolchain::error::Error> {
     let path = PathBuf::from(program);
     if path.components().count() > 1 {

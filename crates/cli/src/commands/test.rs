@@ -1,14 +1,16 @@
 //! `cargo raddle test`: builds the tests and runs each in its own process.
 
+use std::env;
 use std::ffi::OsString;
 use std::thread::available_parallelism;
 
-use crate::arguments::settings::Environment;
+use crate::arguments::settings::{self, Environment};
 use crate::arguments::subcommands::{MessageFormat, TestArguments};
 use crate::commands::error::Error;
 use crate::commands::verdict::Verdict;
 use crate::output;
 use crate::output::junit;
+use crate::output::plural::counted;
 use crate::output::reporter::{Reporter, ResultFormat};
 use crate::run::interrupts;
 use crate::run::leftovers::{self, RunDirectory};
@@ -23,12 +25,14 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
     if !options.native && options.settings.has_native() {
         return Err(Error::NeedsNative);
     }
+    settings::check_variables(options.native, &options.settings, |name| env::var_os(name))?;
+    output::set_colours(options.cargo.build.colours());
     let (for_cargo, for_tests) = options.split();
     if for_cargo.iter().any(|argument| argument == "--doc") {
-        return run_doc_tests(cargo, options);
+        return run_doc_tests(cargo, options, &for_cargo, for_tests);
     }
     let format = format(options);
-    let built = build(cargo, options, for_cargo, format)?;
+    let built = build(cargo, options, &for_cargo, format)?;
     let workspace = cargo.workspace()?;
     let mut environment = environment(options);
     let binaries = match options.native {
@@ -41,6 +45,10 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
     let exact = options.exact.then(|| OsString::from("--exact"));
     let for_tests: Vec<_> = for_tests.iter().cloned().chain(exact).collect();
     let tests = list(&binaries, options.filter.as_deref(), &for_tests)?;
+    if options.list {
+        print_names(&binaries, &tests);
+        return Ok(Verdict::Passed);
+    }
     let mut reporter = Reporter::new(&binaries, &tests, format, workspace.root);
     if let Some(directory) = data_directory::from_environment() {
         leftovers::clear(&directory);
@@ -66,11 +74,21 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
 }
 
 /// Runs `cargo test --doc`, because only cargo can run doc tests.
-fn run_doc_tests(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
+fn run_doc_tests(
+    cargo: &Cargo,
+    options: &TestArguments,
+    for_cargo: &[OsString],
+    for_tests: &[OsString],
+) -> Result<Verdict, Error> {
     if options.native {
         return Err(Error::NativeDocTests);
     }
-    let status = cargo.run_tests(&options.for_cargo, &environment(options))?;
+    let mut arguments = for_cargo.to_vec();
+    if !for_tests.is_empty() {
+        arguments.push("--".into());
+        arguments.extend_from_slice(for_tests);
+    }
+    let status = cargo.run_tests(&arguments, &environment(options))?;
     Verdict::of_cargo_test(status)
 }
 
@@ -82,7 +100,7 @@ fn format(options: &TestArguments) -> ResultFormat {
     }
 }
 
-/// The variables of the tests.
+/// Returns the variables of the tests.
 fn environment(options: &TestArguments) -> Environment {
     let mut environment = options.settings.environment();
     // This command displays the progress.
@@ -96,21 +114,25 @@ fn build(
     for_cargo: &[OsString],
     format: ResultFormat,
 ) -> Result<Vec<TestBinary>, Error> {
-    let packages = options
-        .packages
-        .iter()
-        .flat_map(|package| ["--package", package])
-        .map(OsString::from);
-    let arguments: Vec<_> = packages.chain(for_cargo.iter().cloned()).collect();
     let as_json = format == ResultFormat::Diagnostics;
     let built = match options.native {
-        true => rust::build_tests(cargo, &arguments, as_json)?,
-        false => cargo.build_binaries(&arguments, as_json)?,
+        true => rust::build_tests(cargo, for_cargo, as_json)?,
+        false => cargo.build_binaries(for_cargo, as_json)?,
     };
     Ok(built)
 }
 
-/// The binaries that use raddle.
+/// Prints the names of tests as libtest does.
+fn print_names(binaries: &[TestBinary], tests: &[Test]) {
+    for test in tests {
+        println!("{}: test", test.name);
+    }
+    let tests = counted(tests.len(), "test", "tests");
+    let binaries = counted(binaries.len(), "binary", "binaries");
+    eprintln!("{tests} in {binaries}");
+}
+
+/// Returns the binaries that use raddle.
 fn with_raddle(built: Vec<TestBinary>) -> Result<Vec<TestBinary>, Error> {
     let binaries: Vec<_> = built.into_iter().filter(TestBinary::uses_raddle).collect();
     match binaries.is_empty() {
@@ -119,7 +141,8 @@ fn with_raddle(built: Vec<TestBinary>) -> Result<Vec<TestBinary>, Error> {
     }
 }
 
-/// The selected tests of all binaries. A binary that cannot list its tests is skipped with a warning.
+/// Returns the selected tests of all binaries. A binary that cannot list its tests is skipped with
+/// a warning.
 fn list(
     binaries: &[TestBinary],
     filter: Option<&str>,

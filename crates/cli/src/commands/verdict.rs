@@ -18,7 +18,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict of `cargo test`.
+    /// Returns the verdict of `cargo test`.
     pub fn of_cargo_test(status: ExitStatus) -> Result<Self, Error> {
         match status.code() {
             Some(0) => Ok(Self::Passed),

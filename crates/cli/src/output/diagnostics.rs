@@ -26,7 +26,7 @@ impl Diagnostics {
         }
     }
 
-    /// Cargo's message about a failure or a warning.
+    /// Returns cargo's message about a failure or a warning.
     pub fn message(
         &mut self,
         binary: &TestBinary,
@@ -72,7 +72,7 @@ impl Diagnostics {
         })
     }
 
-    /// A marked source location as a span, which ends with the expression there.
+    /// Returns a marked source location as a span, which ends with the expression there.
     fn span(&mut self, mark: &Value) -> Option<Value> {
         let place = &mark["place"];
         let file = place["file"].as_str()?;
@@ -114,7 +114,7 @@ impl Diagnostics {
     }
 }
 
-/// The two steps whose order decides whether the program fails, as marks.
+/// Returns the two steps whose order decides the failure, as marks.
 fn critical(failure: &Value) -> Vec<Value> {
     let pair = &failure["critical"];
     let step = |name: &str| {
@@ -163,7 +163,7 @@ fn words(kind: &str) -> String {
     words
 }
 
-/// Length in bytes of the call or name at the start of the text.
+/// Returns the length in bytes of the call or name at the start of the text.
 fn expression_length(text: &str) -> usize {
     let name = text.find(|c: char| !(c.is_alphanumeric() || "_.!:".contains(c)));
     let name = name.unwrap_or(text.len());

@@ -15,7 +15,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// For `map_err`.
+    /// Returns a function for `map_err` that adds the path.
     pub fn cannot_write(path: &Path) -> impl Fn(io::Error) -> Self {
         move |cause| Self::CannotWrite {
             path: path.to_owned(),

@@ -17,7 +17,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Creates it in raddle's directory, which need not exist.
+    /// Creates the file in raddle's directory, which need not exist.
     pub fn new(directory: &Path) -> Result<Self, Error> {
         let path = leftovers::replay_file(directory);
         let file = leftovers::create_locked(&path).map_err(Error::cannot_write(&path))?;
@@ -28,7 +28,7 @@ impl Recording {
         &self.path
     }
 
-    /// The execution of the last replayed check.
+    /// Returns the execution of the last replayed check.
     fn trace(&self) -> Option<Trace> {
         let text = fs::read_to_string(&self.path).ok()?;
         let events = text

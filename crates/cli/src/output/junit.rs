@@ -75,8 +75,10 @@ fn case(binary: &TestBinary, test: &Test, outcome: &TestOutcome) -> TestCase {
     let mut case = TestCase::new(&test.name, status);
     case.set_classname(&binary.name);
     case.set_time(outcome.time);
-    if let Some(summary) = &outcome.summary {
-        case.set_system_out(summary);
+    if let Some(weakest) = outcome.weakest() {
+        case.add_property(("guarantee".to_owned(), weakest.guarantee()));
+        let summaries = outcome.results.iter().map(|result| &*result.summary);
+        case.set_system_out(summaries.collect::<Vec<_>>().join("\n"));
     }
     if outcome.verdict != TestVerdict::Passed {
         case.set_system_err(&outcome.output);

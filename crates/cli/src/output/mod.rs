@@ -7,3 +7,6 @@ pub mod junit;
 pub mod plural;
 pub mod progress;
 pub mod reporter;
+mod terminal;
+
+pub use terminal::{set_colours, story_layout, terminal_variables};

@@ -6,13 +6,19 @@ use std::time::{Duration, Instant};
 
 use console::style;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use raddle_report::Layout;
 use serde_json::Value;
 
+use crate::output;
 use crate::run::outcome::{TestOutcome, TestVerdict};
 
-/// Without a terminal, a running test is mentioned first after this time, and then at doubling intervals.
+/// Time after which a running test is mentioned first without a terminal, and maximum interval;
+/// intervals double.
 const FIRST_INTERVAL: Duration = Duration::from_secs(2);
 const MAX_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Indentation of stories below the line of their test.
+const INDENT: &str = "      ";
 
 /// Names longer than this do not widen the column of names.
 const MAX_WIDTH: usize = 60;
@@ -25,7 +31,7 @@ pub struct TestName<'a> {
 }
 
 impl TestName<'_> {
-    /// Number of characters on a line.
+    /// Returns the number of characters on a line.
     fn width(&self) -> usize {
         self.binary.chars().count() + 1 + self.test.chars().count()
     }
@@ -51,7 +57,7 @@ struct RunningTest {
 }
 
 impl Progress {
-    /// For tests with these names. Prints nothing if it is quiet.
+    /// Creates the display for tests with these names. Prints nothing if it is quiet.
     pub fn new<'a>(names: impl ExactSizeIterator<Item = TestName<'a>>, is_quiet: bool) -> Self {
         let tests = names.len();
         let width = names.map(|name| name.width()).max().unwrap_or(0);
@@ -115,7 +121,12 @@ impl Progress {
         }
         self.total.inc(1);
         if !self.is_quiet {
-            let text = description(name, outcome, self.width);
+            let text = description(
+                name,
+                outcome,
+                self.width,
+                output::story_layout(INDENT.len()),
+            );
             self.bars.suspend(|| print!("{text}"));
         }
     }
@@ -130,8 +141,8 @@ fn plain(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("the template is valid")
 }
 
-/// The line and the findings of a finished test.
-fn description(name: TestName<'_>, outcome: &TestOutcome, width: usize) -> String {
+/// Returns the line and the findings of a finished test.
+fn description(name: TestName<'_>, outcome: &TestOutcome, width: usize, layout: Layout) -> String {
     let word = match outcome.verdict {
         TestVerdict::Passed if outcome.warnings.is_empty() => style("  ok").green(),
         TestVerdict::Passed => style("warn").yellow(),
@@ -144,10 +155,10 @@ fn description(name: TestName<'_>, outcome: &TestOutcome, width: usize) -> Strin
     let full = format!("{} {}", name.binary, name.test);
     let mut text = format!("{word}  {full:width$}  {}\n", brief(outcome));
     for warning in &outcome.warnings {
-        text += &indented(&format!("warning: {}", warning.story));
+        text += &indented(&format!("warning: {}", warning.shown(layout)));
     }
     for failure in &outcome.failures {
-        text += &indented(&failure.story);
+        text += &indented(&failure.shown(layout));
     }
     let is_silent = outcome.failures.is_empty() && !outcome.output.trim().is_empty();
     if matches!(outcome.verdict, TestVerdict::Failed | TestVerdict::Broke) && is_silent {
@@ -159,7 +170,7 @@ fn description(name: TestName<'_>, outcome: &TestOutcome, width: usize) -> Strin
     text
 }
 
-/// The outcome in one line.
+/// Returns the outcome in one line.
 fn brief(outcome: &TestOutcome) -> String {
     if let Some(ending) = &outcome.ending {
         return ending.clone();
@@ -167,10 +178,12 @@ fn brief(outcome: &TestOutcome) -> String {
     match (outcome.verdict, outcome.failures.first()) {
         (_, Some(failure)) => failure.headline().to_owned(),
         (TestVerdict::Failed, None) => "failed".to_owned(),
-        (TestVerdict::Interrupted, None) if outcome.summary.is_none() => "interrupted".to_owned(),
-        _ => match (&outcome.summary, outcome.checks) {
-            (Some(summary), 1) => summary.clone(),
-            (Some(summary), checks) => format!("{checks} checks, the last one: {summary}"),
+        (TestVerdict::Interrupted, None) if outcome.results.is_empty() => "interrupted".to_owned(),
+        _ => match (outcome.weakest(), outcome.checks) {
+            (Some(result), 1) => result.summary.clone(),
+            (Some(weakest), checks) => {
+                format!("{checks} checks, the weakest: {}", weakest.summary)
+            }
             (None, _) => "no checks".to_owned(),
         },
     }
@@ -179,14 +192,14 @@ fn brief(outcome: &TestOutcome) -> String {
 fn indented(text: &str) -> String {
     let mut indented = String::from("\n");
     for line in text.trim_end().lines() {
-        let line = format!("      {line}");
+        let line = format!("{INDENT}{line}");
         indented += line.trim_end();
         indented.push('\n');
     }
     indented + "\n"
 }
 
-/// The last line: the number of tests with each verdict.
+/// Returns the last line: the number of tests with each verdict.
 pub fn summary(outcomes: &[TestOutcome], time: Duration) -> String {
     let count = |verdict| outcomes.iter().filter(|one| one.verdict == verdict).count();
     let mut parts = vec![

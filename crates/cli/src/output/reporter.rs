@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use crate::output::diagnostics::Diagnostics;
 use crate::output::plural::counted;
 use crate::output::progress::{self, Progress, TestName};
-use crate::run::outcome::{Finding, TestOutcome, TestVerdict};
+use crate::run::outcome::{CheckResult, Finding, TestOutcome, TestVerdict};
 use crate::run::runner::TestMessage;
 use crate::toolchain::binaries::{Test, TestBinary};
 
-/// ResultFormat of the printed results.
+/// Format of the printed results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultFormat {
     Human,
@@ -34,7 +34,7 @@ pub struct Reporter<'a> {
 }
 
 impl<'a> Reporter<'a> {
-    /// For these tests in a workspace with this root.
+    /// Creates a reporter for these tests in a workspace with this root.
     pub fn new(
         binaries: &'a [TestBinary],
         tests: &'a [Test],
@@ -155,13 +155,14 @@ impl<'a> Reporter<'a> {
     }
 }
 
-/// The event for the end of a test. It has the output if no failure explains the verdict.
+/// Returns the event for the end of a test. It has the output if no failure explains the verdict.
 fn finished_event(outcome: &TestOutcome) -> Value {
     let is_explained = outcome.verdict == TestVerdict::Passed || !outcome.failures.is_empty();
     json!({
         "event": "test-finished",
         "outcome": outcome.verdict.word(),
         "checks": outcome.checks,
+        "guarantee": outcome.weakest().map(CheckResult::guarantee),
         "seconds": outcome.time.as_secs_f64(),
         "ending": outcome.ending,
         "output": (!is_explained).then_some(&outcome.output),

@@ -1,8 +1,8 @@
 //! Ctrl-C and termination signals.
 //!
-//! The first signal asks the running tests to stop and to report their findings, the second kills them, the
-//! third ends this process. A CI server may send only one, so a test that does not stop is killed after
-//! [`PATIENCE`].
+//! The first signal requests that the running tests stop and report their findings, the second
+//! kills them, the third ends this process. A CI server may send only one, so a test that does not
+//! stop is killed after [`PATIENCE`].
 
 use std::process::Child;
 use std::sync::OnceLock;
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 /// Exit code of a command that was interrupted: 128 + SIGINT, as shells report it.
 pub const EXIT_CODE: u8 = 130;
 
-/// Time between the request to stop and the kill. Longer than raddle's watchdog, which ends a hanging test
-/// after 10 s and reports where it hangs.
+/// Time between the request to stop and the kill. Longer than raddle's watchdog, which ends a
+/// hanging test after 10 s and reports its place.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Number of signals received.
@@ -39,7 +39,7 @@ pub fn is_requested() -> bool {
     SIGNALS.load(Relaxed) > 0
 }
 
-/// Passes signals on to one running test.
+/// Forwards signals to one running test.
 #[derive(Debug, Default)]
 pub struct StopRequest {
     /// Time of the request to stop.
@@ -55,7 +55,8 @@ enum StopAction {
 }
 
 impl StopAction {
-    /// The action after this number of signals. `since` is the time since the request to stop, if it was sent.
+    /// Returns the action after this number of signals. `since` is the time since the request to
+    /// stop, if it was sent.
     fn after(signals: usize, since: Option<Duration>) -> Self {
         match (signals, since) {
             (0, _) => StopAction::None,

@@ -27,7 +27,7 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Creates it in raddle's directory, which need not exist, and removes leftovers there.
+    /// Creates the directory in raddle's, which need not exist, and removes leftovers there.
     pub fn new(raddle: &Path) -> io::Result<Self> {
         clear(raddle);
         let path = raddle.join(format!("{RUNNING_PREFIX}{}", std::process::id()));
@@ -42,12 +42,12 @@ impl RunDirectory {
 
 impl Drop for RunDirectory {
     fn drop(&mut self) {
-        // The next command removes what is left.
+        // The next command removes remaining files.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// The file for a replay by this process, after removing leftovers in raddle's directory.
+/// Returns the file for a replay by this process, after removing leftovers in raddle's directory.
 pub fn replay_file(raddle: &Path) -> PathBuf {
     clear(raddle);
     raddle.join(format!("{REPLAY_PREFIX}{}.events", std::process::id()))

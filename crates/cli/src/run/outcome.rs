@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use raddle_report::{Failure, Layout};
 use serde_json::Value;
 
 use crate::run::interrupts;
@@ -16,8 +17,8 @@ pub struct TestOutcome {
     pub verdict: TestVerdict,
     /// Number of checks started.
     pub checks: usize,
-    /// Summary line of the last check.
-    pub summary: Option<String>,
+    /// Results of the finished checks, in their order.
+    pub results: Vec<CheckResult>,
     pub failures: Vec<Finding>,
     pub warnings: Vec<Finding>,
     /// The command that resumes an interrupted search.
@@ -32,6 +33,47 @@ pub struct TestOutcome {
     unfinished: Vec<Value>,
 }
 
+/// The result of a finished check.
+#[derive(Clone, Debug)]
+pub struct CheckResult {
+    /// Guarantee, numbers of classes and executions in one line.
+    pub summary: String,
+    /// The guarantee as reported in `RADDLE_EVENTS`: `"Exhaustive"`, or `{"Bounded": {"preemptions": 2}}`.
+    guarantee: Value,
+}
+
+impl CheckResult {
+    /// The guarantee as it is written in settings: `exhaustive`, `bounded:2`.
+    pub fn guarantee(&self) -> String {
+        let with_bound = |bounds: &serde_json::Map<String, Value>| {
+            let (name, bound) = bounds.iter().next()?;
+            let bound = bound.as_object()?.values().next()?.as_u64()?;
+            Some(format!("{}:{bound}", name.to_lowercase()))
+        };
+        match &self.guarantee {
+            Value::String(name) => name.to_lowercase(),
+            Value::Object(bounds) => with_bound(bounds).unwrap_or_default(),
+            _ => String::new(),
+        }
+    }
+
+    /// The order of guarantees: a smaller strength promises less. Bounds of different kinds are comparable to none,
+    /// and are between samples and reductions.
+    fn strength(&self) -> (u8, u64) {
+        let text = self.guarantee();
+        let (name, bound) = text.split_once(':').unwrap_or((&text, "0"));
+        let rank = match name {
+            "exhaustive" => 5,
+            "reduced" => 4,
+            "bounded" => 3,
+            "delayed" => 2,
+            "sampled" => 1,
+            _ => 0,
+        };
+        (rank, bound.parse().unwrap_or_default())
+    }
+}
+
 /// A failure or a warning, as reported in `RADDLE_EVENTS`.
 #[derive(Clone, Debug)]
 pub struct Finding {
@@ -41,10 +83,18 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The first line of the text without the strategy: `deadlock after 3 executions`.
+    /// Returns the first line of the text without the strategy: `deadlock after 3 executions`.
     pub fn headline(&self) -> &str {
         let line = self.story.lines().next().unwrap_or_default();
         line.split_once(" (").map_or(line, |(line, _)| line)
+    }
+
+    /// The text in this layout; as reported if another version of raddle has written the failure.
+    pub fn shown(&self, layout: Layout) -> String {
+        match serde_json::from_value::<Failure>(self.failure.clone()) {
+            Ok(failure) => failure.laid_out(layout).to_string(),
+            Err(_) => self.story.clone(),
+        }
     }
 
     /// True when an execution exceeded the event limit and nothing else was found.
@@ -69,7 +119,7 @@ pub enum TestVerdict {
 }
 
 impl TestVerdict {
-    /// The verdict in machine-readable output.
+    /// Returns the verdict in machine-readable output.
     pub fn word(self) -> &'static str {
         match self {
             TestVerdict::NotRun => "not-run",
@@ -95,13 +145,21 @@ impl TestOutcome {
             Some("failure") => self.failures.push(finding()),
             Some("warning") => self.warnings.push(finding()),
             Some("finished") => {
-                self.summary = text("summary");
+                self.results.push(CheckResult {
+                    summary: text("summary").unwrap_or_default(),
+                    guarantee: event["guarantee"].clone(),
+                });
                 self.resume = text("resume").or(self.resume.take());
                 self.was_interrupted |= event["interrupted"] == true;
                 self.unfinished.retain(|check| *check != event["check"]);
             }
             _ => {}
         }
+    }
+
+    /// The result that promises least, the first of several.
+    pub fn weakest(&self) -> Option<&CheckResult> {
+        self.results.iter().min_by_key(|result| result.strength())
     }
 
     /// Counts a check unless it has only restarted.
@@ -136,5 +194,32 @@ impl TestOutcome {
                 TestVerdict::Broke
             }
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_weakest_result_stands_for_all() {
+        let events = [
+            (json!("Exhaustive"), "exhaustive"),
+            (json!("Reduced"), "reduced"),
+            (json!({ "Bounded": { "preemptions": 3 } }), "bounded:3"),
+            (json!({ "Bounded": { "preemptions": 2 } }), "bounded:2"),
+            (json!({ "Delayed": { "delays": 4 } }), "delayed:4"),
+            (json!("Sampled"), "sampled"),
+            (json!("Replayed"), "replayed"),
+        ];
+        let mut outcome = TestOutcome::default();
+        assert!(outcome.weakest().is_none());
+        for (guarantee, expected) in events {
+            let event = json!({ "event": "finished", "summary": "", "guarantee": guarantee });
+            outcome.record(&event);
+            assert_eq!(outcome.weakest().unwrap().guarantee(), expected);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Runs tests in parallel, each in its own process, and passes their events on.
+//! Runs tests in parallel, each in its own process, and forwards their events.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
@@ -14,7 +14,7 @@ use crate::run::interrupts::{self, StopRequest};
 use crate::run::parallel::run_in_parallel;
 use crate::toolchain::binaries::{Test, TestBinary};
 
-/// Interval between two looks at a running test. Short enough for a progress bar.
+/// Interval between two polls of a running test. Short enough for a progress bar.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// A message about a running test, with the index of the test.
@@ -126,7 +126,8 @@ fn kill_with_parent(command: &mut std::process::Command) {
             false => Err(io::ErrorKind::BrokenPipe.into()),
         }
     };
-    // SAFETY: the closure runs between fork and exec; it makes two system calls and does not allocate.
+    // SAFETY: `pre_exec` needs a closure that is safe between fork and exec: it makes two system
+    // calls and does not allocate.
     unsafe { command.pre_exec(request) };
 }
 

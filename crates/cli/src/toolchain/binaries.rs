@@ -51,7 +51,7 @@ pub struct Test {
 }
 
 impl TestBinary {
-    /// The test binary that a JSON message of cargo reports, if it reports one.
+    /// Returns the test binary that a JSON message of cargo reports, if it reports one.
     pub fn from_message(message: &Value) -> Option<Self> {
         let is_test =
             message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
@@ -84,11 +84,11 @@ impl TestBinary {
         bytes::contains(&content, mark)
     }
 
-    /// The command that runs one of its tests.
+    /// Returns the command that runs one of its tests.
     pub fn test_command(&self, test: &str) -> Command {
         let mut command = self.command();
         if self.has_harness {
-            // Skipping an ignored test that was asked for by name would look like a pass.
+            // Skipping an ignored test that the user named would look like a pass.
             command.args([test, "--exact", "--include-ignored", "--nocapture"]);
         }
         if let Some(runtime) = &self.runtime {
@@ -102,7 +102,7 @@ impl TestBinary {
         command
     }
 
-    /// The command that runs it as cargo would.
+    /// Returns the command that runs it as cargo would.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         if let Some(directory) = self.manifest.parent() {
@@ -114,7 +114,8 @@ impl TestBinary {
         command
     }
 
-    /// The search path of shared libraries, with the binary's own directory and its parent first.
+    /// Returns the search path of shared libraries, with the binary's own directory and its parent
+    /// first.
     fn library_path(&self) -> OsString {
         let own = self.path.parent().into_iter();
         let parent = own.clone().filter_map(Path::parent);
@@ -124,8 +125,8 @@ impl TestBinary {
         std::env::join_paths(all).unwrap_or(inherited)
     }
 
-    /// Names of its tests, selected by a filter and arguments of libtest. Ignored tests are left out unless
-    /// the arguments include them.
+    /// Returns the names of its tests, selected by a filter and arguments of libtest. Ignored tests
+    /// are left out unless the arguments include them.
     pub fn tests(
         &self,
         filter: Option<&str>,

@@ -8,10 +8,12 @@ use crate::toolchain::environment;
 use crate::toolchain::error::Error;
 use crate::toolchain::native_runtime::NativeRuntime;
 
-/// Instruments every access, copies included, and keeps line numbers.
+/// Instruments every access, copies included, and keeps line numbers. Without optimisation, because a
+/// compiler that optimises leaves out loads of unused values, and with them their races. A level among the
+/// user's flags comes later and takes precedence.
 const COMPILE: [&str; 6] = [
     "-g",
-    "-O1",
+    "-O0",
     "-fsanitize=thread",
     "-fno-builtin-memcpy",
     "-fno-builtin-memmove",
@@ -24,9 +26,9 @@ const CLANG: [&str; 3] = [
     "-tsan-instrument-read-before-write",
     "-Wno-unused-command-line-argument",
 ];
-/// Vectorised accesses are not instrumented completely. These come last, because clang drops them if the
-/// user's `-O2` follows.
-const GCC_LAST: [&str; 1] = ["-fno-tree-vectorize"];
+/// Vectorised accesses are not instrumented completely, and hoisted loads are not in the source. These come
+/// last, because clang drops them if the user's `-O2` follows.
+const GCC_LAST: [&str; 2] = ["-fno-tree-vectorize", "-fno-hoist-adjacent-loads"];
 const CLANG_LAST: [&str; 2] = ["-fno-vectorize", "-fno-slp-vectorize"];
 /// Links raddle's library instead of clang's ThreadSanitizer runtime.
 const CLANG_LINK: [&str; 4] = [
@@ -71,7 +73,7 @@ fn compiler(variable: &str, default: &str) -> OsString {
     environment::variable(variable).unwrap_or_else(|| default.into())
 }
 
-/// All arguments of the compiler. The user's follow most of raddle's and take precedence.
+/// Returns all arguments of the compiler. The user's follow most of raddle's and take precedence.
 fn flags(family: CompilerFamily, arguments: &[OsString], directory: &Path) -> Vec<OsString> {
     let mut flags: Vec<OsString> = COMPILE.map(OsString::from).to_vec();
     match family {
@@ -100,7 +102,7 @@ fn flags(family: CompilerFamily, arguments: &[OsString], directory: &Path) -> Ve
     flags
 }
 
-/// The family of a compiler: by its name, or else by its `--version`.
+/// Returns the family of a compiler: by its name, or else by its `--version`.
 fn family(compiler: &OsStr) -> CompilerFamily {
     let path = Path::new(compiler);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -140,7 +142,15 @@ mod tests {
     fn each_compiler_has_its_flags_and_the_users_follow_them() {
         let gcc = flags_of("/usr/bin/x86_64-linux-gnu-gcc-12", &["-O2", "a.c"]);
         assert!(!gcc.contains(&"-fno-sanitize-link-runtime".to_owned()));
-        assert_eq!(gcc[gcc.len() - 3..], ["-O2", "a.c", "-fno-tree-vectorize"]);
+        assert_eq!(
+            gcc[gcc.len() - 4..],
+            [
+                "-O2",
+                "a.c",
+                "-fno-tree-vectorize",
+                "-fno-hoist-adjacent-loads"
+            ]
+        );
         let clang = flags_of("clang++-19", &["a.cpp"]);
         let last = ["a.cpp", "-fno-vectorize", "-fno-slp-vectorize"];
         assert_eq!(clang[clang.len() - 3..], last);

@@ -21,7 +21,15 @@ pub struct Workspace {
 /// The cargo executable, and options for its builds.
 pub struct Cargo {
     program: OsString,
+    files: CargoFiles,
     options: BuildOptions,
+}
+
+/// Files that the user has named instead of those that cargo finds.
+#[derive(Clone, Debug, Default)]
+pub struct CargoFiles {
+    pub manifest: Option<PathBuf>,
+    pub target: Option<PathBuf>,
 }
 
 /// Options for a build in addition to the user's.
@@ -30,29 +38,38 @@ pub struct BuildOptions {
     /// Arguments after the name of cargo's command.
     pub arguments: Vec<OsString>,
     pub environment: Vec<(&'static str, OsString)>,
+    /// Directory of the artifacts, if it is not that of the workspace.
+    pub target: Option<PathBuf>,
 }
 
 impl Cargo {
-    /// The cargo that runs this command, or else the one in the path.
+    /// Returns the cargo that runs this command, or else the one in the path.
     pub fn from_environment() -> Self {
         Self {
             program: environment::cargo(),
+            files: CargoFiles::default(),
             options: BuildOptions::default(),
         }
     }
 
-    /// The same cargo with these build options.
+    /// Returns the same cargo with these files.
+    pub fn with_files(self, files: CargoFiles) -> Self {
+        Self { files, ..self }
+    }
+
+    /// Returns the same cargo with these build options.
     pub fn with_options(&self, options: BuildOptions) -> Self {
         Self {
             program: self.program.clone(),
+            files: self.files.clone(),
             options,
         }
     }
 
-    /// Builds the tests first, so that a later failure of `cargo test` is a failure of a test.
+    /// Builds the tests, so that a later failure of `cargo test` is a failure of a test.
     pub fn build_tests(&self, arguments: &[OsString]) -> Result<(), Error> {
         let mut build = self.command(["test", "--no-run"]);
-        build.args(arguments);
+        build.args(self.file_arguments()).args(arguments);
         if self.status(&mut build)?.success() {
             Ok(())
         } else {
@@ -87,7 +104,7 @@ impl Cargo {
         Ok(programs)
     }
 
-    /// Runs a build and passes each JSON message of cargo on.
+    /// Runs a build and forwards each JSON message of cargo.
     fn build(
         &self,
         mut build: Command,
@@ -100,7 +117,8 @@ impl Cargo {
             false => "json-render-diagnostics",
         };
         build.args(["--message-format", format]);
-        build.args(&self.options.arguments).args(arguments);
+        build.args(&self.options.arguments);
+        build.args(self.file_arguments()).args(arguments);
         let environment = self.options.environment.iter();
         build.envs(environment.map(|(name, value)| (name, value)));
         build.stdout(Stdio::piped());
@@ -135,14 +153,18 @@ impl Cargo {
     ) -> Result<ExitStatus, Error> {
         let mut tests = self.command(["test"]);
         tests
+            .args(self.file_arguments())
             .args(arguments)
             .envs(environment.iter().map(|(name, value)| (name, value)));
         self.status(&mut tests)
     }
 
-    /// Names of all tests of all targets.
-    pub fn test_names(&self) -> Result<Vec<String>, Error> {
-        let output = self.output(["test", "--", "--list", "--format", "terse"])?;
+    /// Returns the names of the tests of the selected targets.
+    pub fn test_names(&self, arguments: &[OsString]) -> Result<Vec<String>, Error> {
+        let mut list = self.command(["test"]);
+        list.args(self.file_arguments()).args(arguments);
+        list.args(["--", "--list", "--format", "terse"]);
+        let output = self.output(&mut list)?;
         if !output.status.success() {
             return Err(Error::ListFailed {
                 output: printed(&output),
@@ -155,15 +177,21 @@ impl Cargo {
         Ok(names.map(str::to_owned).collect())
     }
 
-    /// The target directory.
+    /// Returns the target directory.
     pub fn target_directory(&self) -> Result<PathBuf, Error> {
         self.workspace().map(|workspace| workspace.target)
     }
 
-    /// The `default-run` program of the package in the current directory.
+    /// Returns the `default-run` program of the package in the current directory, or of the given
+    /// manifest.
     pub fn default_program(&self) -> Result<Option<String>, Error> {
         let metadata = self.metadata()?;
-        let directory = env::current_dir().unwrap_or_default();
+        let manifest = self.files.manifest.as_deref();
+        let manifest = manifest.and_then(|path| std::path::absolute(path).ok());
+        let directory = match manifest.as_deref().and_then(|path| path.parent()) {
+            Some(directory) => directory.to_owned(),
+            None => env::current_dir().unwrap_or_default(),
+        };
         let packages = metadata["packages"].as_array().into_iter().flatten();
         let mut here = packages.filter(|package| {
             let manifest = package["manifest_path"].as_str().map(PathBuf::from);
@@ -174,9 +202,11 @@ impl Cargo {
         Ok(found)
     }
 
-    /// The output of `cargo metadata`.
+    /// Returns the output of `cargo metadata`.
     fn metadata(&self) -> Result<Value, Error> {
-        let output = self.output(["metadata", "--no-deps", "--format-version", "1"])?;
+        let mut metadata = self.command(["metadata", "--no-deps", "--format-version", "1"]);
+        metadata.args(self.manifest_arguments());
+        let output = self.output(&mut metadata)?;
         if !output.status.success() {
             return Err(Error::MetadataFailed {
                 output: printed(&output),
@@ -185,19 +215,22 @@ impl Cargo {
         serde_json::from_slice(&output.stdout).map_err(|_| Error::MetadataUnreadable)
     }
 
-    /// The directories of the workspace.
+    /// Returns the directories of the workspace.
     pub fn workspace(&self) -> Result<Workspace, Error> {
         let metadata = self.metadata()?;
         let directory = |name: &str| {
             let value = metadata[name].as_str();
             value.map(PathBuf::from).ok_or(Error::MetadataUnreadable)
         };
-        let target = directory("target_directory")?;
+        let target = match &self.files.target {
+            Some(target) => std::path::absolute(target).unwrap_or_else(|_| target.clone()),
+            None => directory("target_directory")?,
+        };
         let root = directory("workspace_root").unwrap_or_default();
         Ok(Workspace { root, target })
     }
 
-    /// A value of cargo's configuration, if it is set and this cargo can print it.
+    /// Returns a value of cargo's configuration, if it is set and this cargo can print it.
     pub fn config(&self, key: &str) -> Option<Value> {
         let arguments = ["config", "get", key, "--format", "json-value"];
         let mut command = self.command(["-Zunstable-options"]);
@@ -216,10 +249,23 @@ impl Cargo {
         command.status().map_err(|cause| self.not_started(cause))
     }
 
-    fn output<const N: usize>(&self, arguments: [&str; N]) -> Result<Output, Error> {
-        self.command(arguments)
-            .output()
-            .map_err(|cause| self.not_started(cause))
+    fn output(&self, command: &mut Command) -> Result<Output, Error> {
+        command.output().map_err(|cause| self.not_started(cause))
+    }
+
+    fn manifest_arguments(&self) -> Vec<OsString> {
+        let manifest = self.files.manifest.as_ref();
+        let flag = |path: &PathBuf| ["--manifest-path".into(), path.into()];
+        manifest.map(flag).into_iter().flatten().collect()
+    }
+
+    /// The flags for where cargo finds and puts files.
+    fn file_arguments(&self) -> Vec<OsString> {
+        let target = self.options.target.as_ref().or(self.files.target.as_ref());
+        let flag = |path: &PathBuf| ["--target-dir".into(), path.into()];
+        let mut arguments = self.manifest_arguments();
+        arguments.extend(target.map(flag).into_iter().flatten());
+        arguments
     }
 
     fn not_started(&self, cause: std::io::Error) -> Error {

@@ -7,20 +7,20 @@ use crate::toolchain::cargo::Cargo;
 use crate::toolchain::environment;
 use crate::toolchain::error::Error;
 
-/// Names the directory, if it is not `raddle` in the target directory.
+/// Variable with the directory, if it is not `raddle` in the target directory.
 const VARIABLE: &str = "RADDLE_DIR";
 
-/// The directory that the user has named.
+/// Returns the directory that the user has named.
 pub fn from_environment() -> Option<PathBuf> {
     environment::variable(VARIABLE).map(PathBuf::from)
 }
 
-/// The directory in the target directory.
+/// Returns the directory in the target directory.
 pub fn within(target: &Path) -> PathBuf {
     target.join("raddle")
 }
 
-/// The directory that the user has named, or else the one in the target directory.
+/// Returns the directory that the user has named, or else the one in the target directory.
 pub fn find(cargo: &Cargo) -> Result<PathBuf, Error> {
     match from_environment() {
         Some(directory) => Ok(directory),
@@ -28,7 +28,8 @@ pub fn find(cargo: &Cargo) -> Result<PathBuf, Error> {
     }
 }
 
-/// The variable for native tests, which are built in another target directory and would choose the one there.
+/// Returns the variable for native tests, which are built in another target directory and would
+/// choose the one there.
 pub fn for_native_tests(target: &Path) -> Option<(&'static str, OsString)> {
     match from_environment() {
         Some(_) => None,

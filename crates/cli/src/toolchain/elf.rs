@@ -34,7 +34,7 @@ pub fn inspect(program: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The reason why a file with these bytes cannot be checked, if there is one.
+/// Returns the reason why a file with these bytes cannot be checked, if there is one.
 fn unsupported(bytes: &[u8]) -> Option<Unsupported> {
     /// Offset of `EI_CLASS`: 1 for 32 bits, 2 for 64.
     const CLASS: usize = 4;
@@ -100,7 +100,7 @@ fn has_loader(bytes: &[u8]) -> bool {
     })
 }
 
-/// The little-endian number of `size` bytes at an offset.
+/// Returns the little-endian number of `size` bytes at an offset.
 fn little_endian(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
     let bytes = bytes.get(at..at.checked_add(size)?)?;
     Some(

@@ -3,12 +3,12 @@
 use std::env;
 use std::ffi::OsString;
 
-/// The value of a variable, unless it is empty.
+/// Returns the value of a variable, unless it is empty.
 pub fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// The cargo that runs this command, or else the one in the path.
+/// Returns the cargo that runs this command, or else the one in the path.
 pub fn cargo() -> OsString {
     variable("CARGO").unwrap_or_else(|| "cargo".into())
 }

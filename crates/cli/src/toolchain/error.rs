@@ -6,12 +6,12 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-/// Why something could not be built, found or started.
+/// Reasons why a file could not be built, found or started.
 #[derive(Debug)]
 pub enum Error {
     /// Cargo could not be started.
     CargoNotStarted { program: OsString, cause: io::Error },
-    /// The tests or the program do not compile; cargo has printed why.
+    /// The tests or the program do not compile; cargo has printed the errors.
     BuildFailed,
     /// `cargo test -- --list` failed.
     ListFailed { output: String },
@@ -59,9 +59,9 @@ pub enum Unsupported {
     Static,
     /// Set-user-ID or set-group-ID: the dynamic loader ignores `LD_PRELOAD`.
     Privileged,
-    /// It has no calls of ThreadSanitizer's functions.
+    /// The program has no calls of ThreadSanitizer's functions.
     NotInstrumented,
-    /// ThreadSanitizer's own runtime is linked into it.
+    /// ThreadSanitizer's own runtime is linked into the program.
     HasRuntime,
 }
 

@@ -59,7 +59,7 @@ fn default_path() -> Result<PathBuf, Error> {
     Ok(program.with_file_name(LIBRARY))
 }
 
-/// The absolute path of the installed library.
+/// Returns the absolute path of the installed library.
 pub fn find() -> Result<PathBuf, Error> {
     let default = default_path()?;
     let looked = env::var_os("RADDLE_LIBRARY").map_or(default, PathBuf::from);
@@ -171,7 +171,7 @@ fn build(manifest: &Path, installed: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The path of the library in cargo's messages.
+/// Returns the path of the library in cargo's messages.
 fn artifact(messages: &str) -> Option<PathBuf> {
     let mut messages = messages.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;

@@ -55,7 +55,7 @@ impl NativeRuntime {
     }
 }
 
-/// A search path that begins with `directory`.
+/// Returns a search path that begins with `directory`.
 fn prepended(directory: &Path, path: Option<OsString>) -> OsString {
     let mut all = directory.as_os_str().to_owned();
     if let Some(path) = path.filter(|path| !path.is_empty()) {

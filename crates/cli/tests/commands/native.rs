@@ -27,8 +27,9 @@ fn tests_are_instrumented_and_each_runs_under_control() {
     };
     let build = line("cargo test --no-run");
     for part in [
-        &format!("--target {HOST} --target-dir "),
-        "/target/raddle-native --config",
+        &format!("--target {HOST} --config "),
+        " --target-dir ",
+        "/target/raddle-native",
         "profile.test.opt-level=0",
         "-Cpasses=function(tsan)",
         "/raddle-tsan/libtsan.so",

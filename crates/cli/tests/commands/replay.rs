@@ -217,7 +217,7 @@ fn an_unknown_test_is_an_error_with_suggestions() {
     for (name, help) in [
         ("counter_is_not_lots", "did you mean `counter_is_not_lost`?"),
         (
-            "push_then_pop",
+            "stack::push_then_pop",
             "did you mean `queue::tests::push_then_pop`?",
         ),
         ("speed", "list the names with `cargo test -- --list`"),
@@ -251,5 +251,67 @@ error: unexpected argument
     assert_eq!(
         finished.stderr,
         "error: the build failed\n  help: see cargo's messages above\n"
+    );
+}
+
+#[test]
+fn a_part_of_one_name_is_enough() {
+    let workspace = workspace_with_tests("a_part_of_one_name", 101);
+    let finished = workspace.run(&["replay", "then", SCHEDULE]);
+    assert_eq!(finished.code, Some(1));
+    assert_eq!(finished.stderr, "`then` is `queue::tests::push_then_pop`\n");
+    let calls = workspace.calls();
+    let call = "cargo test queue::tests::push_then_pop -- --exact --include-ignored --nocapture\n";
+    assert!(calls.contains(call), "{calls}");
+}
+
+#[test]
+fn a_part_of_several_names_is_an_error_that_lists_them() {
+    let workspace = workspace_with_tests("a_part_of_several_names", 0);
+    let names = "queue::tests::push: test\nqueue::tests::push_then_pop: test\npush_all: test\n";
+    workspace.answer(Step::List, 0, &format!("{names}{names}"), "");
+    let finished = workspace.run(&["replay", "push", SCHEDULE]);
+    assert_eq!(finished.code, Some(2));
+    assert_eq!(
+        finished.stderr,
+        "error: several tests have `push` in their name
+  note: push_all
+  note: queue::tests::push
+  note: queue::tests::push_then_pop
+  help: give a longer part, or the whole name
+"
+    );
+    assert!(!workspace.calls().contains("--exact"));
+    // A whole name is no part.
+    let finished = workspace.run(&["replay", "queue::tests::push", SCHEDULE]);
+    assert_eq!((finished.code, &*finished.stderr), (Some(0), ""));
+    // A test in several targets has one name.
+    let finished = workspace.run(&["replay", "all", SCHEDULE]);
+    assert_eq!(finished.code, Some(0));
+}
+
+#[test]
+fn the_flags_of_cargo_apply_to_every_call() {
+    let workspace = workspace_with_tests("replay_with_flags", 0);
+    let flags = [
+        "--manifest-path",
+        "a/Cargo.toml",
+        "-F",
+        "slow",
+        "--target-dir",
+        "t",
+    ];
+    let line = [&["replay", "counter_is_not_lost", SCHEDULE], &flags[..]].concat();
+    assert_eq!(workspace.run(&line).code, Some(0));
+    let flags = "--manifest-path a/Cargo.toml --target-dir t --features slow";
+    assert_eq!(
+        workspace.calls(),
+        format!(
+            "cargo test --no-run {flags}
+cargo test {flags} -- --list --format terse
+cargo test {flags} counter_is_not_lost -- --exact --include-ignored --nocapture
+    RADDLE_REPLAY={SCHEDULE}
+"
+        )
     );
 }

@@ -329,3 +329,188 @@ fn an_invalid_budget_is_refused_before_the_build() {
     }
     assert_eq!(workspace.calls(), "");
 }
+
+#[test]
+fn the_flags_of_cargo_are_passed_on() {
+    let workspace = Workspace::new("the_flags_of_cargo");
+    workspace.build(&["one"]);
+    let build = "cargo test --no-run --message-format json-render-diagnostics";
+    for (given, passed_on) in [
+        ("--lib", "--lib"),
+        ("--bins", "--bins"),
+        ("--bin a --bin b", "--bin a --bin b"),
+        ("--tests", "--tests"),
+        ("--test counts", "--test counts"),
+        ("--examples", "--examples"),
+        ("--example dice", "--example dice"),
+        ("--all-targets", "--all-targets"),
+        ("--release", "--release"),
+        ("-r", "--release"),
+        ("--profile fast", "--profile fast"),
+        ("--features a,b", "--features a,b"),
+        ("-F a -F b", "--features a --features b"),
+        ("--all-features", "--all-features"),
+        ("--no-default-features", "--no-default-features"),
+        ("--workspace", "--workspace"),
+        ("--all", "--workspace"),
+        ("--workspace --exclude a", "--exclude a --workspace"),
+        ("-p a --package b", "--package a --package b"),
+        ("--color never", "--color never"),
+        ("-v", "--verbose"),
+        ("-vv", "--verbose --verbose"),
+        (
+            "--manifest-path a/Cargo.toml",
+            "--manifest-path a/Cargo.toml",
+        ),
+        ("--target-dir t", "--target-dir t"),
+        ("--lib -- --locked", "--lib --locked"),
+    ] {
+        workspace.write("calls", "");
+        let line: Vec<&str> = ["test"].into_iter().chain(given.split(' ')).collect();
+        let finished = workspace.run(&line);
+        assert_eq!(finished.code, Some(0), "{given}: {finished:?}");
+        let calls = workspace.calls();
+        let mut calls = calls.lines();
+        assert_eq!(calls.next(), Some(&*format!("{build} {passed_on}")));
+        let metadata = "cargo metadata --no-deps --format-version 1";
+        let expected = match given.starts_with("--manifest-path") {
+            true => format!("{metadata} {given}"),
+            false => metadata.to_owned(),
+        };
+        assert_eq!(calls.next(), Some(&*expected));
+    }
+}
+
+#[test]
+fn files_are_in_the_given_target_directory() {
+    let workspace = Workspace::new("a_given_target_directory");
+    workspace.build(&["one"]);
+    workspace.write("elsewhere/raddle/run-1.old", "");
+    assert_eq!(
+        workspace.run(&["test", "--target-dir", "elsewhere"]).code,
+        Some(0)
+    );
+    assert!(!workspace.directory.join("target").exists());
+    assert!(workspace.directory.join("elsewhere/raddle").exists());
+}
+
+#[test]
+fn tests_are_listed_and_not_run() {
+    let workspace = Workspace::new("tests_are_listed");
+    workspace.build(&["one", "two::three", "slow"]);
+    workspace.write("ignored", "slow\n");
+    let finished = workspace.run(&["test", "--list"]);
+    assert_eq!(finished.code, Some(0));
+    assert_eq!(finished.stdout, "one: test\ntwo::three: test\n");
+    assert!(finished.stderr.ends_with("2 tests in 1 binary\n"));
+    let calls = workspace.calls();
+    assert!(
+        calls.lines().all(|call| !call.starts_with("run ")),
+        "{calls}"
+    );
+}
+
+#[test]
+fn a_bad_setting_is_one_error_before_the_build() {
+    let workspace = Workspace::new("a_bad_setting");
+    workspace.build(&["one", "two"]);
+    let strategies = "unknown strategy `foo`; there are: auto, exhaustive, random, pct, ";
+    for command in ["test", "run"] {
+        let finished = workspace.run(&[command, "--strategy", "foo"]);
+        assert_eq!(finished.code, Some(2));
+        let start = format!("error: invalid value 'foo' for '--strategy <STRATEGY>': {strategies}");
+        assert!(finished.stderr.starts_with(&start), "{}", finished.stderr);
+    }
+    for (variable, value, problem) in [
+        ("RADDLE_STRATEGY", "foo", strategies),
+        (
+            "RADDLE_MAX_TIME",
+            "soon",
+            "`soon` is not a time such as 500ms, ",
+        ),
+        (
+            "RADDLE_WORKERS",
+            "0",
+            "`0` is not a whole number from 1 to 1024",
+        ),
+        ("RADDLE_COVERAGE", "x", "unknown metric `x`; there are: "),
+        ("RADDLE_REQUIRE", "all", "`all` is not one of: exhaustive, "),
+        ("RADDLE_REPLAY", "r1.AAA?", "not a token: it has a `?`"),
+    ] {
+        for command in ["test", "run"] {
+            let finished = finish(workspace.command(&[command]).env(variable, value));
+            assert_eq!((finished.code, &*finished.stdout), (Some(2), ""));
+            let start = format!("error: {variable}: {problem}");
+            assert!(finished.stderr.starts_with(&start), "{}", finished.stderr);
+            let help = "\n  help: change the environment variable, or unset it\n";
+            assert!(finished.stderr.ends_with(help), "{}", finished.stderr);
+        }
+    }
+    assert_eq!(workspace.calls(), "");
+    // A flag takes precedence, and an empty variable counts as unset.
+    for (flags, value) in [(&["--strategy", "random"][..], "foo"), (&[], " ")] {
+        let arguments = [&["test"], flags].concat();
+        let mut command = workspace.command(&arguments);
+        assert_eq!(finish(command.env("RADDLE_STRATEGY", value)).code, Some(0));
+    }
+}
+
+#[test]
+fn the_weakest_guarantee_of_a_test_is_shown() {
+    let workspace = Workspace::new("the_weakest_guarantee");
+    workspace.build(&["three"]);
+    let check = |number, guarantee, summary: &str| {
+        [
+            json!({ "event": "started", "check": number }),
+            json!({
+                "event": "finished", "check": number, "guarantee": guarantee, "summary": summary,
+                "passed": true,
+            }),
+        ]
+    };
+    let bounded = json!({ "Bounded": { "preemptions": 2 } });
+    let checks = [
+        check(1, json!("Exhaustive"), "every behaviour was run: 7 classes"),
+        check(
+            2,
+            bounded,
+            "every behaviour up to 2 preemptions was run: 9 classes",
+        ),
+        check(3, json!("Exhaustive"), "every behaviour was run: 3 classes"),
+    ];
+    workspace.test("three", 0, &checks.concat(), "");
+    let finished = workspace.run(&["test", "--junit", "junit.xml"]);
+    let line = "  ok  queue three  3 checks, the weakest: every behaviour up to 2 preemptions was run: 9 \
+                classes\n";
+    assert!(finished.stdout.starts_with(line), "{}", finished.stdout);
+    let junit = fs::read_to_string(workspace.directory.join("junit.xml")).expect("the file");
+    let property = "<property name=\"guarantee\" value=\"bounded:2\"/>";
+    assert!(junit.contains(property), "{junit}");
+    for number in [7, 9, 3] {
+        assert!(
+            junit.contains(&format!("was run: {number} classes")),
+            "{junit}"
+        );
+    }
+    let events = lines(&workspace.run(&["test", "--json"]).stdout);
+    assert_eq!(events[events.len() - 2]["guarantee"], "bounded:2");
+}
+
+#[test]
+fn colours_follow_the_flag() {
+    let workspace = Workspace::new("colours_follow_the_flag");
+    workspace.build(&["one"]);
+    let is_coloured = |flags: &[&str], variable: Option<&str>| {
+        let mut command = workspace.command(&[&["test"], flags].concat());
+        command.envs(variable.map(|name| (name, "1")));
+        finish(&mut command).stdout.contains("\x1b[")
+    };
+    assert!(!is_coloured(&[], None), "no terminal");
+    assert!(is_coloured(&["--color", "always"], None));
+    assert!(
+        is_coloured(&["--color", "always"], Some("NO_COLOR")),
+        "the flag decides"
+    );
+    assert!(!is_coloured(&["--color", "never"], Some("CLICOLOR_FORCE")));
+    assert!(!is_coloured(&["--color", "auto"], Some("NO_COLOR")));
+}

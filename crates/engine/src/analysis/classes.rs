@@ -26,7 +26,7 @@ pub(crate) struct Classes {
 /// A set of fingerprints.
 pub(crate) type Fingerprints = HashSet<u64, BuildHasherDefault<AlreadyHashed>>;
 
-/// How a class was reached.
+/// The ways in which a class was reached.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     /// Number of random executions that reached it, saturating.
@@ -44,7 +44,7 @@ impl Seen {
     }
 }
 
-/// Whether a class is new.
+/// The novelty of a class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Novelty {
     /// Never run.
@@ -135,12 +135,12 @@ impl Classes {
         growth
     }
 
-    /// Number of classes that this process has run.
+    /// Returns the number of classes that this process has run.
     pub(crate) fn count_run(&self) -> u64 {
         self.seen.values().filter(|seen| seen.is_run()).count() as u64
     }
 
-    /// Number of classes.
+    /// Returns the number of classes.
     pub(crate) fn count(&self) -> u64 {
         self.seen.len() as u64
     }

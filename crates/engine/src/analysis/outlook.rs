@@ -1,11 +1,11 @@
-//! Saturation: how much the last executions have found that is new.
+//! Saturation: the rate at which the last executions have found new classes or requirements.
 //!
 //! The number of classes or requirements found after 1, 2, 4, 8 and so on executions is a curve
 //! that rises steeply at first and flattens. The last half of the executions shows its present
-//! slope, which is about the slope for as many executions again. A flat curve says that *these*
-//! executions find little more, not that little is left: what is rare for one strategy need not be
-//! for another. Stopping at saturation is from Sherman, Dwyer and Elbaum (2009), continuing with
-//! another strategy from Hong (2015).
+//! slope, which is about the slope for as many executions again. A flat curve means that *these*
+//! executions find little more, not that little is left: an event that is rare for one strategy
+//! need not be rare for another. Stopping at saturation is from Sherman, Dwyer and Elbaum (2009),
+//! continuing with another strategy from Hong (2015).
 
 /// One point of the curve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,9 +21,9 @@ pub struct Growth {
 pub enum Trend {
     /// At least one in twenty executions finds something new.
     Growing,
-    /// Fewer do.
+    /// Fewer than one in twenty executions do, and at least one in a hundred.
     Slowing,
-    /// Fewer than one in a hundred does.
+    /// Fewer than one in a hundred executions do.
     Saturated,
 }
 
@@ -38,7 +38,8 @@ pub struct Outlook {
     pub trend: Trend,
 }
 
-/// Minimum number of executions that permit a conclusion.
+/// Minimum number of recent executions for a conclusion: with fewer, a share of one in a hundred
+/// cannot be observed.
 const FEW: u64 = 100;
 const GROWING: u64 = 20;
 const SATURATED: u64 = 100;

@@ -1,8 +1,8 @@
-//! Identifiers of what an execution consists of.
+//! Identifiers of threads, locations, objects, cells, port lists, sites and events.
 //!
-//! All are small integers given out in the order of first use within one execution, so nothing on the
-//! hot path hashes, compares addresses or formats text. They start at one inside, so that an optional
-//! identifier is no larger than a plain one.
+//! All are small integers assigned in the order of first use within one execution, so the hot path
+//! never hashes, compares addresses or formats text. They are stored from one on, so that an
+//! optional identifier is no larger than a plain one.
 
 use std::num::NonZeroU32;
 
@@ -13,14 +13,14 @@ macro_rules! index_type {
         pub struct $name(NonZeroU32);
 
         impl $name {
-            /// The identifier with this index.
+            /// Returns the identifier with this index.
             #[inline]
             pub fn new(index: usize) -> Self {
                 let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
                 Self(number.expect("raddle: more than 2^32 identifiers"))
             }
 
-            /// Position in the table this identifier belongs to.
+            /// Returns the position in the table of this kind of identifier.
             #[inline]
             pub fn index(self) -> usize {
                 self.0.get() as usize - 1
@@ -38,11 +38,11 @@ index_type! {
     LocationId
 }
 index_type! {
-    /// A synchronisation object.
+    /// A synchronization object.
     ObjectId
 }
 index_type! {
-    /// A cell: memory whose accesses are watched.
+    /// A cell: memory whose accesses are checked for data races.
     CellId
 }
 index_type! {
@@ -59,10 +59,10 @@ impl ThreadId {
     pub const MAIN: ThreadId = ThreadId(NonZeroU32::MIN);
 }
 
-/// An event's name: its thread, and its position among the events of that thread.
+/// The identity of an event: its thread, and its position among the events of that thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EventId {
-    /// The thread the event belongs to.
+    /// The thread of the event.
     pub thread: ThreadId,
     /// Position in program order, from 0.
     pub index: u32,

@@ -1,7 +1,7 @@
 //! Outcomes of operations, and their encoding as numbers.
 //!
-//! An operation has a number of outcomes, counted from 0; schedules have the number of each. What a
-//! number means depends on the operation:
+//! The outcomes of an operation are numbered from 0, and schedules contain these numbers. The
+//! meaning of a number depends on the operation:
 //!
 //! | operation | outcome |
 //! | --- | --- |
@@ -13,9 +13,9 @@
 //! | chance, condition-variable wait, question for the leader | 1 for yes |
 //! | notify-one | position of the notified thread among the waiting ones |
 //! | receive | position of the message among those that can be received |
-//! | meeting | number of the group among the possible ones |
+//! | barrier wait | number of the group among the possible ones |
 //!
-//! All other operations have only the first. A [`Resolution`] is an outcome without the part that
+//! All other operations have one outcome. A [`Resolution`] is an outcome without the part that
 //! follows from the source.
 
 /// Outcome of an operation in a run.
@@ -28,7 +28,7 @@ pub struct Outcome(u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Resolution(u32);
 
-/// Creation and number forms that both types have.
+/// Defines the constructors and number forms of both types.
 macro_rules! numbered {
     ($($type:ident),*) => {
         $(impl $type {
@@ -36,13 +36,13 @@ macro_rules! numbered {
             /// spurious failure.
             pub const FIRST: Self = $type(0);
 
-            /// The one with this number.
+            /// Returns the one with this number.
             #[inline]
             pub const fn nth(number: u32) -> Self {
                 $type(number)
             }
 
-            /// Its number, for schedules and other text forms.
+            /// Returns the number, for schedules and other text forms.
             #[inline]
             pub const fn number(self) -> u32 {
                 self.0
@@ -54,13 +54,13 @@ macro_rules! numbered {
                 self.0 == 0
             }
 
-            /// Answer of a question, a chance, or a wait that may end spuriously.
+            /// Returns the outcome of a question, a chance, or a wait that may end spuriously.
             #[inline]
             pub fn of_answer(yes: bool) -> Self {
                 $type(u32::from(yes))
             }
 
-            /// Answer of a question, a chance, or a wait that may end spuriously.
+            /// True for the answer yes of a question, a chance, or a wait that may end spuriously.
             #[inline]
             pub const fn is_yes(self) -> bool {
                 self.0 == 1
@@ -72,86 +72,88 @@ macro_rules! numbered {
 numbered! { Outcome, Resolution }
 
 impl Outcome {
-    /// Outcome of a load or a store with this number of later writes in coherence order.
+    /// Returns the outcome of a load or a store with this number of later writes in coherence
+    /// order.
     #[inline]
     pub(crate) fn of_access(back: u32) -> Self {
         Outcome(back)
     }
 
-    /// Outcome of an update that reads the write with this number of later ones in coherence order.
+    /// Returns the outcome of an update that reads the write with this number of later ones in
+    /// coherence order.
     #[inline]
     pub(crate) fn of_update(back: u32, resolution: Resolution) -> Self {
         Outcome(back << 1 | resolution.0 & 1)
     }
 
-    /// Of a load or a store: number of later writes in coherence order.
+    /// Returns the number of later writes in coherence order, of a load or a store.
     #[inline]
     pub(crate) const fn back(self) -> u32 {
         self.0
     }
 
-    /// Of an update: number of later writes in coherence order.
+    /// Returns the number of later writes in coherence order, of an update.
     #[inline]
     pub(crate) const fn back_of_update(self) -> u32 {
         self.0 >> 1
     }
 
-    /// Of an update: true when it fails although it read the expected value.
+    /// True for an update that fails although it read the expected value.
     #[inline]
     pub const fn fails_spuriously(self) -> bool {
         self.0 & 1 == 1
     }
 
-    /// Outcome of the same update if it reads the coherence-last write.
+    /// Returns the outcome of the same update if it reads the coherence-last write.
     #[inline]
     pub(crate) fn at_last(self) -> Self {
         Outcome::of_update(0, self.resolution_of_update())
     }
 
-    /// Number of outcomes of an update that may read this number of writes.
+    /// Returns the number of outcomes of an update that may read this number of writes.
     #[inline]
     pub(crate) fn count_of_update(reach: u32) -> u32 {
         reach << 1
     }
 
-    /// Of a question whether a thread has ended: true when its end happens before the question, if it
-    /// has ended.
+    /// True when the end of the thread that an is-finished asks about happens before the question,
+    /// if the thread has ended.
     #[inline]
     pub(crate) const fn sees_end(self) -> bool {
         self.0 == 0
     }
 
-    /// The chosen alternative.
+    /// Returns the chosen alternative.
     #[inline]
     pub const fn alternative(self) -> u32 {
         self.0
     }
 
-    /// Position of the notified waiter.
+    /// Returns the position of the notified waiter.
     #[inline]
     pub(crate) const fn waiter(self) -> usize {
         self.0 as usize
     }
 
-    /// Position of the received message.
+    /// Returns the position of the received message.
     #[inline]
     pub(crate) const fn message(self) -> usize {
         self.0 as usize
     }
 
-    /// Number of the group at a barrier.
+    /// Returns the number of the group at a barrier.
     #[inline]
     pub(crate) const fn group(self) -> u32 {
         self.0
     }
 
-    /// The resolution of an operation other than an update that has one.
+    /// Returns the resolution of an operation other than an update that has one.
     #[inline]
     pub(crate) const fn resolution(self) -> Resolution {
         Resolution(self.0)
     }
 
-    /// The resolution of an update.
+    /// Returns the resolution of an update.
     #[inline]
     pub(crate) const fn resolution_of_update(self) -> Resolution {
         Resolution(self.0 & 1)
@@ -159,25 +161,25 @@ impl Outcome {
 }
 
 impl Resolution {
-    /// Of an update: true when it fails although it read the expected value.
+    /// True for an update that fails although it read the expected value.
     #[inline]
     pub const fn fails_spuriously(self) -> bool {
         self.0 & 1 == 1
     }
 
-    /// The outcome of an operation whose outcome is its resolution.
+    /// Returns the outcome of an operation whose outcome is its resolution.
     #[inline]
     pub(crate) const fn outcome(self) -> Outcome {
         Outcome(self.0)
     }
 
-    /// The other answer of a question.
+    /// Returns the other answer of a question.
     pub(crate) fn opposite(self) -> Resolution {
         Resolution::of_answer(!self.is_yes())
     }
 
-    /// The outcome of a question that has this answer, out of this number of possible answers. The
-    /// outcome of a question that has only one answer is the first, whatever the answer.
+    /// Returns the outcome of a question with this answer, out of this number of possible answers.
+    /// A question with one possible answer has the first outcome, for either answer.
     pub(crate) fn answer_of(self, count: u32) -> Outcome {
         match count {
             1 => Outcome::FIRST,
@@ -185,13 +187,13 @@ impl Resolution {
         }
     }
 
-    /// Every resolution out of this number, from the second on.
+    /// Returns all resolutions of this number but the first.
     #[inline]
     pub(crate) fn others(count: u32) -> impl Iterator<Item = Resolution> {
         (1..count).map(Resolution)
     }
 
-    /// Every resolution out of this number.
+    /// Returns all resolutions of this number.
     #[inline]
     pub(crate) fn all(count: u32) -> impl Iterator<Item = Resolution> {
         (0..count).map(Resolution)

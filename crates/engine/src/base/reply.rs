@@ -4,19 +4,19 @@ use std::fmt;
 
 use super::ids::ThreadId;
 
-/// The reply of an operation. Each operation, and each call of an object, has one kind of reply, and
+/// The reply of an operation. Each operation, and each call of an object, has one kind of reply;
 /// reading it as another kind panics.
 ///
-/// Two words without padding: a copy of a reply lies in the frames of threads whose stacks are compared
-/// to find spin loops, and no byte of it may differ between equal replies. The value 0, for which most
-/// loops wait to change, is all zeroes, like a frame that was not used before.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Two words without padding: the search for spin loops compares stacks, whose frames contain
+/// copies of replies, and no byte of these may differ between equal replies. The value 0, which
+/// most loops wait on, is all zeroes, as in a frame that was not used before.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reply {
     kind: ReplyKind,
     word: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u64)]
 enum ReplyKind {
     Value,
@@ -62,7 +62,7 @@ pub enum Received {
     Closed,
 }
 
-/// The answer of a bounded channel.
+/// The reply of a bounded channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exchange {
     /// The message with this number was sent or received.
@@ -71,38 +71,38 @@ pub enum Exchange {
     Offered(u32),
     /// No thread waits on the other side, or the buffer is full or empty.
     Unmatched,
-    /// The other side is gone.
+    /// The other side was dropped.
     Disconnected,
 }
 
 impl Reply {
-    /// The operation is done, and there is nothing to say about it.
+    /// The reply of an operation that returns nothing.
     pub const DONE: Reply = Reply::new(ReplyKind::Done, 0);
 
     const fn new(kind: ReplyKind, word: u64) -> Self {
         Reply { kind, word }
     }
 
-    /// The value that a load or an update read; the chosen alternative; the number of a sent message;
-    /// the number of earlier rounds at a barrier.
+    /// Creates a reply with a value: read by a load or an update, chosen by a choice, the number of
+    /// a sent message, or the number of earlier rounds at a barrier.
     #[inline]
     pub const fn value(value: u64) -> Self {
         Reply::new(ReplyKind::Value, value)
     }
 
-    /// The answer to a question: has the thread ended, is the lock poisoned, did the time run out.
+    /// Creates the answer to a question: thread ended, lock poisoned, time-out.
     #[inline]
     pub const fn answer(answer: bool) -> Self {
         Reply::new(ReplyKind::Answer, answer as u64)
     }
 
-    /// The thread created.
+    /// Creates the reply of a spawn.
     #[inline]
     pub fn thread(thread: ThreadId) -> Self {
         Reply::new(ReplyKind::Thread, thread.index() as u64)
     }
 
-    /// The result of taking a lock, a permit or the right to initialize.
+    /// Creates the reply of an attempt to take a lock, a permit or the right to initialize.
     #[inline]
     pub const fn grant(grant: Grant) -> Self {
         match grant {
@@ -111,7 +111,7 @@ impl Reply {
         }
     }
 
-    /// The result of a receive from ports.
+    /// Creates the reply of a receive from ports.
     #[inline]
     pub const fn received(received: Received) -> Self {
         match received {
@@ -123,7 +123,7 @@ impl Reply {
         }
     }
 
-    /// The answer of a bounded channel.
+    /// Creates the reply of a bounded channel.
     #[inline]
     pub const fn exchange(exchange: Exchange) -> Self {
         match exchange {
@@ -134,7 +134,7 @@ impl Reply {
         }
     }
 
-    /// Reply of a load, an update, a choice, a send, or a meeting.
+    /// Returns the value replied to a load, an update, a choice, a send or a barrier wait.
     #[inline]
     pub fn to_value(self) -> u64 {
         match self.kind {
@@ -143,7 +143,7 @@ impl Reply {
         }
     }
 
-    /// Reply of a question.
+    /// Returns the answer to a question.
     #[inline]
     pub fn to_answer(self) -> bool {
         match self.kind {
@@ -152,7 +152,7 @@ impl Reply {
         }
     }
 
-    /// Reply of a spawn.
+    /// Returns the thread that a spawn created.
     #[inline]
     pub fn to_thread(self) -> ThreadId {
         match self.kind {
@@ -161,7 +161,7 @@ impl Reply {
         }
     }
 
-    /// Reply of an attempt to take a lock.
+    /// Returns the result of an attempt to take a lock.
     #[inline]
     pub fn to_grant(self) -> Grant {
         match self.kind {
@@ -173,7 +173,7 @@ impl Reply {
         }
     }
 
-    /// Reply of a receive from ports.
+    /// Returns the result of a receive from ports.
     #[inline]
     pub fn to_received(self) -> Received {
         match self.kind {
@@ -187,14 +187,14 @@ impl Reply {
         }
     }
 
-    /// Reply of a send or a receive of a bounded channel.
+    /// Returns the result of a send or a receive of a bounded channel.
     #[inline]
     pub fn to_exchange(self) -> Exchange {
         self.as_exchange()
             .unwrap_or_else(|| self.mismatch("an answer of a channel"))
     }
 
-    /// Returns the answer of a bounded channel, if it is one.
+    /// Returns the result of a call of a bounded channel, if the reply is one.
     #[inline]
     pub fn as_exchange(self) -> Option<Exchange> {
         match self.kind {

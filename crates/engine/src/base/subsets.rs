@@ -1,6 +1,6 @@
-//! Subsets of a given size, numbered.
+//! Subsets of a given size, and their numbers.
 
-/// How many ways there are to take `size` of `count`.
+/// Returns the number of subsets of `size` out of `count` elements.
 pub(crate) fn subsets(count: usize, size: usize) -> u32 {
     if size > count {
         return 0;
@@ -12,7 +12,7 @@ pub(crate) fn subsets(count: usize, size: usize) -> u32 {
     u32::try_from(number).expect("raddle: more than 2^32 ways to form a group")
 }
 
-/// The positions in the subset with this number, in ascending order.
+/// Returns the positions in the subset with this number, in ascending order.
 pub(crate) fn subset(count: usize, size: usize, number: u32) -> Vec<usize> {
     let mut left = number;
     let mut positions = Vec::with_capacity(size);
@@ -31,7 +31,7 @@ pub(crate) fn subset(count: usize, size: usize, number: u32) -> Vec<usize> {
     positions
 }
 
-/// The number of the subset with these positions, which are in ascending order.
+/// Returns the number of the subset with these positions, which are in ascending order.
 pub(crate) fn number_of(count: usize, positions: &[usize]) -> u32 {
     let mut number = 0;
     let mut taken = 0;

@@ -5,14 +5,14 @@ use std::fmt;
 use super::ids::{EventId, LocationId, ObjectId, PortListId, SiteId, ThreadId};
 use super::outcome::Resolution;
 
-/// Version of the text form that is written, and the only one that is read.
+/// Version of the text form that is written; no other version is read.
 pub const VERSION: u32 = 1;
 
-/// Why a text is not an item.
+/// A reason why a text is not an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// It has another version.
+    /// The text has another version.
     Version(String),
     /// An unknown word.
     Unknown(String),
@@ -20,7 +20,7 @@ pub enum Problem {
     LineEnds,
     /// The text has too few lines.
     TextEnds,
-    /// An event is referred to that the item does not have, or an event occurs twice.
+    /// A reference to an event that the item does not have, or an event that occurs twice.
     Events,
 }
 
@@ -233,7 +233,7 @@ macro_rules! tables {
 
 pub(crate) use tables;
 
-/// Defines the text form of an enum without variants: there is none.
+/// Defines the text form of an enum without variants, which has no values.
 macro_rules! never {
     ($type:path) => {
         impl $crate::base::words::Words for $type {

@@ -1,13 +1,14 @@
-//! Coherence of one location: the order of its writes, and which of them a thread may still read.
+//! Coherence of one location: the order of its writes, and the writes that a thread may still read.
 //!
 //! The *rank* of a write is its number in coherence order; the initial value has rank 0. An access
-//! leaves its thread at a rank: a read at that of its source, a write at its own. By the coherence
-//! axioms of C11 no access may have a lower rank than one that happens before it. So the *floor* of a
-//! thread, the greatest rank of all accesses that happen before its next event, bounds from below the
-//! source of its next read, and the write that its next write follows.
+//! has a rank: a read that of its source, a write its own. By the coherence axioms of C11 no access
+//! may have a lower rank than one that happens before it. The *floor* of a thread is the greatest
+//! rank of all accesses that happen before its next event. It is a lower bound for the source of
+//! its next read, and for the write that its next write follows.
 //!
-//! Floors are cached. A thread's own accesses raise its floor as they are recorded, and those of
-//! others count only once the thread learns of them, which changes the version of its clock.
+//! Floors are cached. A thread's own accesses raise its floor as they are recorded. Accesses of
+//! others count once they happen before the thread's next event, which changes the version of its
+//! clock.
 
 use std::cell::Cell;
 
@@ -18,8 +19,8 @@ use crate::base::ids::{EventId, ThreadId};
 pub(super) struct Write {
     pub(super) id: EventId,
     pub(super) value: u64,
-    /// True for a read-modify-write: it stands directly behind its source, and no later write may
-    /// come between the two.
+    /// True for a read-modify-write: it directly follows its source in coherence order, and no
+    /// later write may come between the two.
     pub(super) update: bool,
 }
 
@@ -55,17 +56,17 @@ pub(super) struct Coherence {
     writes: Vec<Write>,
     /// By thread, its accesses in program order. Ranks never decrease along a list.
     accesses: Vec<Vec<Access>>,
-    /// By thread, the last of its accesses, of rank 0 if there is none. A list of its own, because
-    /// computing a floor reads all of them.
+    /// By thread, its last access; rank 0 if there is none. A separate list, because computing a
+    /// floor reads all of them.
     last: Vec<Access>,
-    /// By thread; as long as `last`.
+    /// By thread; has the length of `last`.
     floors: Vec<Cell<Floor>>,
     /// Rank of the coherence-last write that is no update, or 0.
     last_store: u32,
 }
 
 impl Coherence {
-    /// Forgets all writes and accesses.
+    /// Removes all writes and accesses.
     pub(super) fn clear(&mut self) {
         self.writes.clear();
         self.accesses.iter_mut().for_each(Vec::clear);
@@ -74,25 +75,25 @@ impl Coherence {
         self.last_store = 0;
     }
 
-    /// Rank of the coherence-last write.
+    /// Returns the rank of the coherence-last write.
     #[inline]
     pub(super) fn top(&self) -> u32 {
         self.writes.len() as u32
     }
 
-    /// The write of this rank; `None` for the initial value.
+    /// Returns the write of this rank; `None` for the initial value.
     #[inline]
     pub(super) fn write(&self, rank: u32) -> Option<&Write> {
         self.writes.get((rank as usize).checked_sub(1)?)
     }
 
-    /// Rank of a write.
+    /// Returns the rank of a write.
     pub(super) fn rank(&self, write: EventId) -> Option<u32> {
         let position = self.writes.iter().rposition(|it| it.id == write)?;
         Some(position as u32 + 1)
     }
 
-    /// The oldest rank that the thread's next access may read or follow.
+    /// Returns the least rank that the thread's next access may read or follow.
     #[inline]
     pub(super) fn floor(&self, thread: ThreadId, known: VersionedClock<'_>) -> u32 {
         let cache = self.floors.get(thread.index());
@@ -108,7 +109,7 @@ impl Coherence {
         rank
     }
 
-    /// The floor of a thread with this clock, which is at least `floor`.
+    /// Returns the floor of a thread with this clock, which is at least `floor`.
     fn raised_floor(&self, mut floor: u32, clock: &[u32]) -> u32 {
         for (thread, last) in self.last.iter().enumerate() {
             if last.rank <= floor {
@@ -133,13 +134,15 @@ impl Coherence {
     /// floor are updates, and nothing may stand between an update and its source.
     #[inline]
     pub(super) fn must_append(&self, thread: ThreadId, known: VersionedClock<'_>) -> bool {
-        // The cached rank is a lower bound of the floor even when the thread has learnt more since.
+        // The cached rank is a lower bound of the floor even when the thread's clock has grown
+        // since.
         let cache = self.floors.get(thread.index());
         self.last_store <= cache.map_or(0, |floor| floor.get().rank)
             || self.last_store <= self.floor(thread, known)
     }
 
-    /// Puts a write directly behind the one of rank `behind`; returns its neighbours before and behind.
+    /// Inserts a write directly after the one of rank `behind` in coherence order; returns its
+    /// neighbours before and after.
     pub(super) fn insert(
         &mut self,
         behind: u32,
@@ -157,7 +160,7 @@ impl Coherence {
         (before, next)
     }
 
-    /// Makes room for a write behind the one of rank `behind`: all greater ranks grow by one.
+    /// Makes room for a write after the one of rank `behind`: all greater ranks grow by one.
     #[cold]
     fn shift(&mut self, behind: u32) {
         let moved = |rank: u32| rank + u32::from(rank > behind);
@@ -177,8 +180,9 @@ impl Coherence {
         self.last_store = moved(self.last_store);
     }
 
-    /// Notes an access whose source, or whose own write if it writes, is `back` writes before the last.
-    /// The write must have been inserted before, or, if no write ever is, all accesses have rank 0.
+    /// Records an access whose source, or whose own write if it writes, is `back` writes before the
+    /// last. The write must have been inserted before; if no write is ever inserted, all accesses
+    /// have rank 0.
     #[inline]
     pub(super) fn record(&mut self, event: EventId, back: u32) {
         let rank = self.top().saturating_sub(back);

@@ -1,8 +1,9 @@
 //! Happens-before edges that do not come from events.
 //!
-//! A grant joins a clock into `hb` of all later actions of a thread, and of all actions that these happen
-//! before. Long executions have very many grants. So those of a thread are kept in order, each joined
-//! with all earlier ones of the thread: only the last one that happens before an action matters.
+//! A grant joins a clock into `hb` of all later actions of a thread, and of all actions that these
+//! happen before. Long executions have very many grants. So the grants of a thread are stored in
+//! order, each joined with all earlier ones: only the last one that happens before an action
+//! matters.
 
 use super::clock::{join, join_growing};
 use crate::base::ids::ThreadId;
@@ -10,14 +11,14 @@ use crate::base::ids::ThreadId;
 /// All grants of an execution.
 #[derive(Debug, Default)]
 pub(super) struct Grants {
-    /// By thread, in the order in which they were made.
+    /// By thread, in the order of their creation.
     by_thread: Vec<Vec<Grant>>,
 }
 
 /// Happens-before edges that a thread has acquired.
 #[derive(Debug)]
 struct Grant {
-    /// Number of events that the thread had by then.
+    /// Number of events of the thread at that time.
     index: u32,
     clock: Vec<u32>,
 }
@@ -27,7 +28,7 @@ impl Grants {
         self.by_thread.iter_mut().for_each(Vec::clear);
     }
 
-    /// Joins a clock into `hb` of what a thread does from now on; `index` is its number of events.
+    /// Joins a clock into `hb` of all later actions of a thread; `index` is its number of events.
     pub(super) fn add(&mut self, to: ThreadId, index: u32, clock: &[u32]) {
         if self.by_thread.len() <= to.index() {
             self.by_thread.resize_with(to.index() + 1, Vec::new);
@@ -93,7 +94,7 @@ mod tests {
 
     const THREADS: usize = 4;
 
-    /// Each grant by itself, in the order in which they were made.
+    /// Each grant by itself, in the order of their creation.
     #[derive(Default)]
     struct List(Vec<(usize, u32, Vec<u32>)>);
 

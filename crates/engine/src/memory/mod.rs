@@ -5,9 +5,10 @@
 //! it decides whether reads-from and coherence are consistent. [`happens_before`] has a table of the
 //! rules.
 //!
-//! A program behaves the same under both models if it has no fences, its accesses are all `SeqCst`, and
-//! every call on an object synchronizes with the earlier calls whose effect it sees. So the rules of RC11
-//! are only applied once a program has performed something else (`Weakness`).
+//! Some programs have the same executions under both models: they have no fences, their accesses
+//! are all `SeqCst`, and every call on an object synchronizes with the earlier calls whose effect
+//! it observes. So the rules of RC11 are applied only once a program has performed another kind of
+//! operation (`Weakness`).
 
 pub mod clock;
 mod coherence;
@@ -32,7 +33,7 @@ pub enum Model {
     Sc,
     /// The repaired C11 model without reads out of thin air, with the order of `SeqCst` of C++20.
     Rc11,
-    /// The same with the order of `SeqCst` of the paper.
+    /// The same model with the order of `SeqCst` of the paper.
     Rc11Paper,
 }
 
@@ -60,12 +61,12 @@ impl Weakness {
     pub(crate) const NONE: Weakness = Weakness(0);
     /// An access of any strength.
     const ACCESS: Weakness = Weakness(1);
-    /// A call that may see the effect of another without synchronizing with it.
+    /// A call that may observe the effect of another without synchronizing with it.
     pub(crate) const LOOSE: Weakness = Weakness(2);
     /// A fence, or an access that is not `SeqCst`.
     pub(crate) const WEAK: Weakness = Weakness(4);
 
-    /// An access, which is `SeqCst` or not.
+    /// Returns the weakness of an access, which is `SeqCst` or not.
     #[inline(always)]
     pub(crate) fn of_access(is_seq_cst: bool) -> Self {
         match is_seq_cst {
@@ -100,7 +101,7 @@ impl Weakness {
         }
     }
 
-    /// The operations of both.
+    /// Returns the union of both.
     #[inline(always)]
     #[must_use]
     pub(crate) fn and(self, other: Self) -> Self {
@@ -110,7 +111,7 @@ impl Weakness {
     /// True when a program that performs these may have executions that are not sequentially consistent.
     #[inline(always)]
     pub(crate) fn is_weak(self) -> bool {
-        // Loose calls are only told by accesses that the model does not order with them.
+        // Loose calls are observed only through accesses that the model does not order with them.
         self.0 > Weakness::LOOSE.0
     }
 
@@ -119,7 +120,7 @@ impl Weakness {
         self.0 & Weakness::WEAK.0 != 0
     }
 
-    /// All operations of an execution.
+    /// Returns the union over all operations of an execution.
     pub(crate) fn of_all<'a>(operations: impl IntoIterator<Item = &'a Operation>) -> Self {
         let all = operations.into_iter().map(Weakness::of);
         all.fold(Weakness::NONE, Weakness::and)

@@ -9,29 +9,30 @@
 //! [E.sc] ; (shb ∪ eco ; hb) ; [F.sc]      [F.sc] ; (shb ∪ hb ; eco ; hb) ; [F.sc]
 //! ```
 //!
-//! The pairs of the model from which these rules come (Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI 2017) are,
-//! with `scb = sb ∪ sb≠loc ; hb ; sb≠loc ∪ hb|loc ∪ mo ∪ rb`, where `≠loc` means that the two events do not
-//! access the same location,
+//! The pairs of the model from which these rules come (Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI
+//! 2017) are, with `scb = sb ∪ sb≠loc ; hb ; sb≠loc ∪ hb|loc ∪ mo ∪ rb`, where `≠loc` means that
+//! the two events do not access the same location,
 //!
 //! ```text
 //! psc = ([E.sc] ∪ [F.sc] ; hb?) ; scb ; ([E.sc] ∪ hb? ; [F.sc])
 //!     ∪ [F.sc] ; (hb ∪ hb ; eco ; hb) ; [F.sc]
 //! ```
 //!
-//! The two differ only where accesses of one location differ in strength, or an event that is not `SeqCst`
-//! stands between. All other axioms follow from happens-before and coherence, and hold when a read takes its
-//! source and a write its place.
+//! The two differ only where accesses of one location differ in strength, or an event that is not
+//! `SeqCst` lies between. All other axioms follow from happens-before and coherence; they hold by
+//! the choice of each read's source and each write's place.
 
 use std::ops::Range;
 
-/// An event as `psc` depends on it. An update may be one such event or two neighbouring ones.
+/// The properties of an event that `psc` depends on. An update is one such event or two
+/// neighbouring ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Touch {
-    /// The location that it accesses.
+    /// Location of the access.
     pub(crate) location: Option<u32>,
-    /// For a read, the place of its source in coherence order; 0 is the initial value.
+    /// Of a read: the place of its source in coherence order; 0 is the initial value.
     pub(crate) read: Option<u32>,
-    /// For a write, its own place in coherence order, counted from 1.
+    /// Of a write: its own place in coherence order, counted from 1.
     pub(crate) written: Option<u32>,
     /// True when it is `SeqCst`.
     pub(crate) seq_cst: bool,
@@ -41,13 +42,13 @@ pub(crate) struct Touch {
     pub(crate) continues: bool,
 }
 
-/// The pairs of `SeqCst` operations whose order is given.
+/// The definition of the `SeqCst` pairs whose order is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum SeqCstRules {
-    /// Those of C++20.
+    /// The pairs of C++20.
     #[default]
     Cpp20,
-    /// Those of the paper.
+    /// The pairs of the paper.
     Paper,
 }
 
@@ -63,7 +64,7 @@ impl Touch {
 
     /// True when it precedes the other in `eco`.
     fn eco(&self, later: &Touch) -> bool {
-        // A write at a place precedes the reads of it, which precede the next write.
+        // A write at a place precedes the reads of it, and these precede the next write.
         let key = |touch: &Touch| match (touch.written, touch.read) {
             (Some(place), _) => Some(twice(place, false)),
             (None, Some(place)) => Some(twice(place, true)),
@@ -80,14 +81,15 @@ impl Touch {
         self.location.is_some() && self.location == other.location
     }
 
-    /// Its first and last place in coherence order.
+    /// Returns the first and last place of the event in coherence order.
     fn places(&self) -> Option<(u32, u32)> {
         let last = self.written.or(self.read)?;
         Some((self.read.unwrap_or(last), last))
     }
 }
 
-/// The events of an execution, and the edges of `psc`; its memory is reused from one check to the next.
+/// The events of an execution, and the edges of `psc`; the memory is reused from one check to the
+/// next.
 #[derive(Debug, Default)]
 pub(crate) struct Psc {
     rules: SeqCstRules,
@@ -102,7 +104,7 @@ pub(crate) struct Psc {
     locations: u32,
 }
 
-/// An event: thread, and position in it.
+/// An event, as its thread and its position in the thread.
 type EventAt = (u32, u32);
 
 impl Psc {
@@ -113,7 +115,7 @@ impl Psc {
         }
     }
 
-    /// Forgets all events.
+    /// Removes all events.
     pub(crate) fn clear(&mut self) {
         self.events.clear();
         self.threads.clear();
@@ -126,7 +128,7 @@ impl Psc {
         self.threads.push(self.events.len()..self.events.len());
     }
 
-    /// Adds the next event of the present thread.
+    /// Adds the next event of the current thread.
     pub(crate) fn add(&mut self, touch: Touch) {
         self.events.push(touch);
         let thread = self.threads.len() - 1;
@@ -177,7 +179,7 @@ impl Psc {
         holds
     }
 
-    /// True when `psc` has an edge from the one `SeqCst` event to the other.
+    /// True when `psc` has an edge from the `SeqCst` event `a` to `b`.
     fn leads(
         &self,
         a: EventAt,
@@ -215,8 +217,9 @@ impl Psc {
         }
     }
 
-    /// By location, the first place in coherence order that is accessed after the fence. Places are
-    /// doubled, plus one for a read: a write at a place precedes the reads of it, a read there does not.
+    /// Returns for each location the first place in coherence order that is accessed after the
+    /// fence. Places are doubled, plus one for a read: a write at a place precedes the reads of it,
+    /// a read there does not.
     fn first_places_after(
         &self,
         fence: EventAt,
@@ -239,7 +242,7 @@ impl Psc {
         first
     }
 
-    /// `sb ∪ sb ; hb ; sb`, where an update is one event.
+    /// True when the pair is in `sb ∪ sb ; hb ; sb`, where an update is one event.
     fn strongly_happens_before(
         &self,
         a: EventAt,
@@ -273,7 +276,7 @@ impl Psc {
             }
     }
 
-    /// The next event of the thread that does not access the same location.
+    /// Returns the next event of the thread that does not access the same location.
     fn next_elsewhere(&self, (thread, index): EventAt) -> Option<EventAt> {
         let own = self.touch((thread, index));
         (index + 1..self.len(thread))
@@ -281,7 +284,7 @@ impl Psc {
             .find(|&next| !own.shares_location(self.touch(next)))
     }
 
-    /// The last earlier event of the thread that does not access the same location.
+    /// Returns the last earlier event of the thread that does not access the same location.
     fn last_elsewhere(&self, (thread, index): EventAt) -> Option<EventAt> {
         let own = self.touch((thread, index));
         (0..index)

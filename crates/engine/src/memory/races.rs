@@ -1,13 +1,13 @@
 //! Data races: accesses of a cell that happens-before does not order.
 //!
-//! An access of a cell is no event: it lies between two events of its thread, and has the number of events
-//! that the thread had by then. It happens before an action of another thread if the thread's next event
-//! does. For each cell the last write is kept, and of the reads since then those that do not happen before
-//! another (FastTrack, Flanagan and Freund, PLDI 2009).
+//! An access of a cell is not an event: it lies between two events of its thread, and is stamped
+//! with the thread's number of events at that time. It happens before an action of another thread
+//! if the thread's next event does. For each cell the last write is kept, and the reads since then
+//! that do not happen before another (FastTrack, Flanagan and Freund, PLDI 2009).
 //!
-//! Exclusive access to a cell, a lock or an atomic may have been synchronized by accesses that are not
-//! modelled, such as the counts of an `Arc`. So it counts as proof that all earlier uses happen before:
-//! `Grants`.
+//! Exclusive access to a cell, a lock or an atomic may have been synchronized by accesses that are
+//! not modelled, such as the counts of an `Arc`. So it is taken as proof that all earlier uses
+//! happen before it: `Grants`.
 
 pub use crate::model::access::{Access, Conflict};
 
@@ -36,7 +36,7 @@ struct Cell {
 /// An earlier use of a cell, a location or an object by another thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EarlierUse {
-    /// Last event of the thread by then, or the event that is the use.
+    /// The thread's last event before the use, or the event that is the use.
     pub(crate) last: EventId,
     /// Entry of the thread in a clock that includes the use.
     pub(crate) events: u32,
@@ -61,7 +61,7 @@ impl Races {
         CellId::new(self.live - 1)
     }
 
-    /// Adds a cell with the accesses of another, which it was a part of.
+    /// Adds a cell with the accesses of another, of which it was a part.
     pub(crate) fn split(&mut self, cell: CellId) -> CellId {
         let new = self.add_cell();
         let (before, from_new) = self.cells.split_at_mut(new.index());
@@ -106,7 +106,7 @@ impl Races {
         found
     }
 
-    /// Adds a cell that was accessed before it was modelled, without a race.
+    /// Adds a cell with accesses that came before it was modelled and did not race.
     pub(crate) fn adopt(&mut self, written: Option<Access>, read: Option<Access>) -> CellId {
         let new = self.add_cell();
         let cell = &mut self.cells[new.index()];
@@ -115,7 +115,7 @@ impl Races {
         new
     }
 
-    /// Returns an access of the cell that races with this one, which is not recorded.
+    /// Returns an access of the cell that races with this one, without recording this one.
     pub(crate) fn unordered(&self, cell: CellId, now: Access, hb: &[u32]) -> Option<Access> {
         let cell = &self.cells[cell.index()];
         let reads = if now.writes { &cell.reads[..] } else { &[] };
@@ -138,7 +138,7 @@ impl Races {
         self.grants.add_to(thread, clock);
     }
 
-    /// Joins a clock into `hb` of what a thread does from now on; `index` is its number of events.
+    /// Joins a clock into `hb` of all later actions of a thread; `index` is its number of events.
     pub(crate) fn grant_clock(&mut self, to: ThreadId, index: u32, clock: &[u32]) {
         self.grants.add(to, index, clock);
     }
@@ -159,7 +159,8 @@ impl Races {
         Some(ongoing.remove(last))
     }
 
-    /// Returns the accesses of the cell that do not happen before this one, by a thread with this clock.
+    /// Returns the accesses of the cell that do not happen before this one, whose thread has this
+    /// clock.
     pub(crate) fn unordered_uses(&self, cell: CellId, now: Access, hb: &[u32]) -> Vec<EarlierUse> {
         let past = &self.cells[cell.index()];
         let uses = past.written.iter().chain(&past.reads);
@@ -175,7 +176,8 @@ impl Races {
         unordered.collect()
     }
 
-    /// Makes these uses, and all that happens before them, happen before what a thread does from now on.
+    /// Makes these uses, and all events that happen before them, happen before all later actions of
+    /// a thread.
     pub(crate) fn grant(
         &mut self,
         now: Access,

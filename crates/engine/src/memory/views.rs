@@ -1,10 +1,10 @@
-//! Which writes a thread of a running execution may still read.
+//! The writes that a thread of a running execution may still read.
 //!
-//! A read may take any write that coherence allows (`coherence.rs`), given what happens before it
-//! (`happens_before`), and a write may stand behind any of those. `psc.rs` has the additional rules of
-//! `SeqCst`.
+//! A read may take any write that coherence allows (`coherence.rs`), given the events that happen
+//! before it (`happens_before`), and a write may directly follow any of those. `psc.rs` has the
+//! additional rules of `SeqCst`.
 //!
-//! All this is only kept while it matters: see [`Views::is_on`].
+//! Clocks and coherence are kept only for weak executions: see [`Views::is_on`].
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
@@ -36,7 +36,7 @@ impl Views {
         self.hb.is_on()
     }
 
-    /// Forgets the last execution; from now on everything is kept, or nothing.
+    /// Removes all events; from now on clocks and coherence are kept if `on`.
     pub(crate) fn reset(&mut self, on: bool) {
         self.hb.reset(on);
         if on {
@@ -66,12 +66,12 @@ impl Views {
         self.locations[location.index()].initial = initial;
     }
 
-    /// Events that happen before the thread's next one.
+    /// Returns the clock of the events that happen before the thread's next one.
     pub(crate) fn hb(&self, thread: ThreadId) -> &[u32] {
         self.hb.hb(thread)
     }
 
-    /// Position of a performed event in the order of the run.
+    /// Returns the position of a performed event in the order of the run.
     pub(crate) fn position(&self, event: EventId) -> usize {
         self.hb.position(event)
     }
@@ -84,8 +84,9 @@ impl Views {
         }
     }
 
-    /// Number of writes that the thread's next read of the location may take, the initial value counted
-    /// as one; they are the last in coherence order. Also the number of places for its next write.
+    /// Returns the number of writes that the thread's next read of the location may take, the
+    /// initial value included; they are the last in coherence order. This is also the number of
+    /// places for its next write.
     pub(crate) fn reach(&self, thread: ThreadId, location: LocationId) -> u32 {
         let coherence = &self.locations[location.index()];
         let known = self.known(thread);
@@ -98,7 +99,7 @@ impl Views {
         self.locations[location.index()].must_append(thread, known)
     }
 
-    /// The write that is `back` writes before the coherence-last, and its value.
+    /// Returns the write that is `back` writes before the coherence-last, and its value.
     pub(crate) fn source(&self, location: LocationId, back: u32) -> (Option<EventId>, u64) {
         let coherence = &self.locations[location.index()];
         match coherence.write(coherence.top() - back) {
@@ -107,16 +108,16 @@ impl Views {
         }
     }
 
-    /// True when a write may stand directly behind the one that is `back` writes before the last: not
-    /// between an update and its source.
+    /// True when a write may directly follow the one that is `back` writes before the last: the
+    /// next write is not an update of that one.
     pub(crate) fn may_place(&self, location: LocationId, back: u32) -> bool {
         let coherence = &self.locations[location.index()];
         let next = coherence.write(coherence.top() - back + 1);
         next.is_none_or(|next| !next.update)
     }
 
-    /// Puts a write directly behind the one that is `back` writes before the last; returns the
-    /// neighbours before and behind it.
+    /// Inserts a write directly after the one that is `back` writes before the last; returns its
+    /// neighbours before and after.
     pub(crate) fn place(
         &mut self,
         location: LocationId,
@@ -131,7 +132,14 @@ impl Views {
     }
 
     /// Updates clocks and coherence for an event that has just been performed.
+    #[inline(never)]
     pub(crate) fn record(&mut self, event: &Event, execution: &Execution) {
+        self.record_access(event, execution);
+    }
+
+    /// Does the same as [`record`](Self::record). Inlined where the kind of the operation is known.
+    #[inline(always)]
+    pub(crate) fn record_access(&mut self, event: &Event, execution: &Execution) {
         let location = match event.operation {
             Operation::Load {
                 location, ordering, ..
@@ -164,8 +172,8 @@ impl Views {
         self.hb.record(event, execution);
     }
 
-    /// True when what `SeqCst` asks (`psc.rs`) still holds if the thread performs this access with a
-    /// source or a place `back` writes before the last.
+    /// True when the axiom on `SeqCst` (`psc.rs`) still holds if the thread performs this access
+    /// with a source or a place `back` writes before the last.
     pub(crate) fn is_consistent(
         &self,
         execution: &Execution,

@@ -1,41 +1,42 @@
-//! Accesses of cells: memory whose uses are watched.
+//! Accesses of cells: memory whose accesses are checked for data races.
 
 use crate::base::ids::{CellId, SiteId, ThreadId};
 
 /// An access of a cell, between two events of its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// Who accessed it.
+    /// Thread of the access.
     pub thread: ThreadId,
-    /// How many events the thread had by then.
+    /// Number of events of the thread before the access.
     pub index: u32,
-    /// Whether it may have been changed.
+    /// True when the access may have written.
     pub writes: bool,
-    /// Whether its memory was only asked for; then the place is that of the thread's last event.
+    /// True for an allocation; then the site is that of the thread's last event.
     pub made: bool,
-    /// Whether it is an atomic access, of memory that others access plainly.
+    /// True for an atomic access of memory that others access without atomics.
     pub atomic: bool,
-    /// Where in the user's source.
+    /// Place in the user's source.
     pub site: SiteId,
-    /// How many events the execution had by then.
+    /// Number of events of the execution before the access.
     pub after: usize,
 }
 
-/// Two accesses of one cell, one of them a write, that should not be as they are.
+/// Two accesses of one cell, one of them a write, that conflict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Conflict {
     /// The cell.
     pub cell: CellId,
-    /// The access that came first in this run.
+    /// The earlier access in this run.
     pub first: Access,
-    /// The other one.
+    /// The later access.
     pub second: Access,
-    /// Whether the first was not over.
+    /// True when the first access had not ended.
     pub overlap: bool,
 }
 
 impl Access {
-    /// Whether the clock includes what comes directly after it.
+    /// True when the access happens before an action with this clock: the clock includes the
+    /// thread's next event.
     pub(crate) fn is_before(&self, clock: &[u32]) -> bool {
         let seen = clock.get(self.thread.index());
         seen.is_some_and(|&seen| seen > self.index)

@@ -1,4 +1,4 @@
-//! Choices: which thread goes on, and how its operation turns out.
+//! Choices: the thread that runs next, and the outcome of its operation.
 
 use super::execution::Execution;
 use super::operation::Operation;
@@ -6,18 +6,18 @@ use super::schedule::ThreadPath;
 use crate::base::ids::ThreadId;
 use crate::base::outcome::Outcome;
 
-/// What happens next: a thread, and how its pending operation turns out.
+/// One choice of a strategy: a thread, and the outcome of its pending operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// The thread that goes on.
+    /// Thread that runs.
     pub thread: ThreadId,
-    /// Which outcome its operation has; see [`State::outcomes`](crate::State::outcomes) and
+    /// Outcome of its operation; see [`State::outcomes`](crate::State::outcomes) and
     /// [`State::allows`](crate::State::allows).
     pub outcome: Outcome,
 }
 
 impl Choice {
-    /// This thread goes on with the first outcome.
+    /// Creates the choice of this thread with the first outcome.
     pub fn run(thread: ThreadId) -> Self {
         Choice {
             thread,
@@ -29,14 +29,14 @@ impl Choice {
 /// One step of a plan.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Planned {
-    /// Who goes on.
+    /// Thread that runs.
     pub thread: ThreadPath,
-    /// With which outcome.
+    /// Outcome of its operation.
     pub outcome: Outcome,
 }
 
 impl Planned {
-    /// What was done in these events of an execution, in this order.
+    /// Returns the steps of these events of an execution, in this order.
     pub fn of(execution: &Execution, events: impl IntoIterator<Item = usize>) -> Vec<Planned> {
         let planned = |position: usize| {
             let event = &execution.events[position];
@@ -48,7 +48,7 @@ impl Planned {
         events.into_iter().map(planned).collect()
     }
 
-    /// The same, but that every access takes the latest value, or the last place.
+    /// Returns the same steps with each access at the coherence-last write or place.
     pub(crate) fn at_last(execution: &Execution, events: Vec<usize>) -> Vec<Planned> {
         let mut plan = Planned::of(execution, events.iter().copied());
         for (step, position) in plan.iter_mut().zip(events) {

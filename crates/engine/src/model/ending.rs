@@ -1,63 +1,66 @@
-//! How executions end.
+//! Endings of executions.
 
 use super::operation::Operation;
 use crate::base::ids::{SiteId, ThreadId};
 
-/// How an execution ended.
+/// The way an execution ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ending {
     /// Every thread ended.
     Complete,
-    /// Some threads have not ended and none of them can go on.
+    /// Some threads have not ended and all of these are blocked.
     Deadlock,
-    /// Some threads have not ended, none of them can go on, and some repeat reads of values that no
+    /// Some threads have not ended, all of these are blocked, and some spin on values that no
     /// thread changes.
     Livelock,
-    /// The execution does not count: the program said so (`assume`), or a thread looked again before
-    /// there was anything new to see.
+    /// The execution does not count: the program discarded it (`assume`), or a thread repeated a
+    /// read before its value changed.
     Discarded,
-    /// More events than allowed.
+    /// The execution reached the maximum number of events.
     TooManyEvents,
-    /// A thread used more stack than it has.
+    /// The time of the check was over in the middle of it.
+    OutOfTime,
+    /// A thread overflowed its stack.
     StackOverflow(ThreadId),
-    /// A thread used memory that was not there.
+    /// A thread used memory that was freed, dropped or never allocated.
     MemoryError,
     /// A thread that the check does not control used a value of the execution.
     Interfered,
-    /// The program did not do what it did before.
+    /// The program did not repeat its recorded behaviour.
     Diverged(Divergence),
 }
 
-/// The program did not do what the strategy had on record for it.
+/// A difference between the program's behaviour and the record that the strategy follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
-    /// Whose record it was.
+    /// Record that the strategy follows.
     pub from: Record,
-    /// How many events had been performed as recorded.
+    /// Number of events performed as recorded.
     pub after: usize,
-    /// The thread that differs.
+    /// Thread that differs.
     pub thread: String,
-    /// What it should have done, in words.
+    /// Recorded operation of the thread, in words.
     pub expected: String,
-    /// Where it did so in the earlier run, if that is known.
+    /// Site of the recorded operation, if it is known.
     pub expected_at: Option<SiteId>,
-    /// What it was about to do, in words; `None` if there is no such thread or it has ended.
+    /// Pending operation of the thread, in words; `None` if there is no such thread or it has
+    /// ended.
     pub found: Option<String>,
-    /// The same as data, if the program did another thing than in an earlier run.
+    /// Pending operation as data, if the record is an earlier run.
     pub pending: Option<Operation>,
-    /// Where that is.
+    /// Site of the pending operation.
     pub found_at: Option<SiteId>,
 }
 
-/// What the strategy goes by.
+/// A record that the strategy follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// What the program did in an earlier run.
+    /// The behaviour of the program in an earlier run.
     EarlierRun,
     /// A schedule given by the user.
     Schedule,
-    /// An alternative given by the user; the run was only an attempt.
+    /// An alternative selected by the user; the run was only an attempt.
     Alternative,
-    /// A scheduler of the user's, which made a choice that cannot be made.
+    /// A scheduler of the user, which made a choice that is not possible.
     Scheduler,
 }

@@ -1,4 +1,4 @@
-//! How many classes there are, as far as some samples tell.
+//! Estimated number of classes, from samples.
 
 /// An estimate of the number of classes of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,12 +9,12 @@ pub struct Estimate {
     pub low: u64,
     /// Upper end of the 95 % confidence interval.
     pub high: u64,
-    /// How many executions it takes to run them all, with those that count for nothing.
+    /// Number of executions that run them all, including those that do not count.
     pub runs: u64,
-    /// How many branches the search has to try, which take their time even where nothing is run.
+    /// Number of branches that the search tries; these take time even where no execution is run.
     pub branches: u64,
-    /// How many branches were tried for it.
+    /// Number of branches tried for the estimate.
     pub tried: u64,
-    /// How many runs of the program it is based on, besides those of the search itself.
+    /// Number of runs of the program that the estimate is based on, besides those of the search.
     pub samples: u64,
 }

@@ -6,26 +6,27 @@ use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::object::effect::Effect;
 
-/// An operation that happened.
+/// An operation that was performed.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// Its name.
+    /// Identity of the event.
     pub id: EventId,
-    /// What was done.
+    /// Performed operation.
     pub operation: Operation,
-    /// Where its value or its turn came from: the write a read took, the write before a write,
-    /// the completed call before a call, the end a join saw. `None` stands for the initial state.
+    /// Source of the value or of the position in an order: the write that a read takes, the write
+    /// before a write, the completed call before a call, the end that a join waits for. `None`
+    /// stands for the initial state.
     pub source: Option<EventId>,
-    /// Which of several possible outcomes it had; for an access of a location see [`Event::back`].
+    /// Outcome of the operation; for an access of a location see [`Event::back`].
     pub outcome: Outcome,
-    /// What the thread was told.
+    /// Reply to the thread.
     pub reply: Reply,
-    /// Where in the user's source.
+    /// Place in the user's source.
     pub site: SiteId,
 }
 
 impl Event {
-    /// What it did to a lock, and to which.
+    /// Returns the effect on a lock, with the lock.
     #[inline]
     pub fn lock_effect(&self) -> Option<(ObjectId, Effect)> {
         let Operation::Call { object, call } = self.operation else {
@@ -34,12 +35,12 @@ impl Event {
         Some((object, call.lock_effect(self.reply)?))
     }
 
-    /// For an atomic update, whether it failed for no reason.
+    /// True for an update that fails spuriously.
     pub fn fails_spuriously(&self) -> bool {
         matches!(self.operation, Operation::Update { .. }) && self.outcome.fails_spuriously()
     }
 
-    /// Whether it writes a location without reading it.
+    /// True for an event that writes a location without reading it.
     pub(crate) fn is_store(&self) -> bool {
         matches!(
             self.operation,
@@ -47,7 +48,7 @@ impl Event {
         )
     }
 
-    /// Whether it writes a location.
+    /// True for an event that writes a location.
     pub fn writes(&self) -> bool {
         match self.operation {
             Operation::Update { update, .. } => {
@@ -58,8 +59,8 @@ impl Event {
         }
     }
 
-    /// For an access of a location, how far back from the last write, in coherence order, it took its
-    /// value or its place.
+    /// Returns the number of writes between the event's source, or its own place, and the
+    /// coherence-last write, for an access of a location.
     pub fn back(&self) -> u32 {
         match self.operation {
             Operation::Update { .. } => self.outcome.back_of_update(),

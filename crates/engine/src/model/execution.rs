@@ -1,9 +1,9 @@
-//! One finished or running execution: what happened, in the order it happened.
+//! One finished or running execution: its events, in the order of the run.
 //!
-//! Everything after the run (checkers, coverage, schedules, reports) reads this and nothing else.
-//! Two executions belong to the same *class* when every receive has the same source, whatever the
-//! order in which unrelated events were run; [`Execution::class`] names the class exactly and
-//! [`Execution::fingerprint`] names it in 64 bits.
+//! All later stages (checkers, coverage, schedules, reports) read only this. Two executions belong
+//! to the same *class* when every receive has the same source and the stores of each location have
+//! the same coherence order. The order of unrelated events does not matter. [`Execution::class`]
+//! returns the exact name of the class and [`Execution::fingerprint`] a name of 64 bits.
 
 use super::access::{Access, Conflict};
 use super::event::Event;
@@ -17,29 +17,40 @@ use crate::base::outcome::{Outcome, Resolution};
 use crate::base::reply::Reply;
 use crate::object::Object;
 
-/// What is known of a thread.
+/// A thread of an execution.
 #[derive(Clone, Debug)]
 pub struct ThreadInfo {
     /// The event that created it; `None` for the main thread.
     pub spawned_by: Option<EventId>,
-    /// How many threads its creator had made before it.
+    /// Number of threads that its creator had created before it.
     pub ordinal: u32,
-    /// The name the program gave it.
+    /// Name given by the program.
     pub name: Option<String>,
     /// Its last event, once it ended.
     pub end: Option<EventId>,
     children: u32,
 }
 
-/// A thread that looks at the same things again and again.
+/// A thread in a spin loop: it repeats reads that do not change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spinning {
     /// The thread.
     pub thread: ThreadId,
-    /// Its events of one round, in order.
+    /// Events of one round of the loop, in order.
     pub events: Vec<EventId>,
-    /// Where the round begins.
+    /// Site where the round begins.
     pub site: SiteId,
+}
+
+/// The rounds of threads that poll, at the end of an execution that never ends by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Polls {
+    /// Number of events before the rounds.
+    pub from: usize,
+    /// Number of events that the record keeps: up to the end of the first rounds.
+    pub to: usize,
+    /// Number of events of all rounds.
+    pub events: usize,
 }
 
 /// One execution of the program under test.
@@ -49,47 +60,52 @@ pub struct Execution {
     pub events: Vec<Event>,
     /// Every thread, by [`ThreadId`].
     pub threads: Vec<ThreadInfo>,
-    /// Every synchronisation object in its last state, by [`ObjectId`](crate::ObjectId).
+    /// Every synchronization object in its last state, by [`ObjectId`](crate::ObjectId).
     pub objects: Vec<Object>,
-    /// The same in the state they had when they were first used.
+    /// Every synchronization object in its state before its first use.
     pub(crate) first_states: Vec<Object>,
     /// Every memory location in its last state, by [`LocationId`](crate::LocationId).
     pub locations: Vec<Location>,
-    /// What the program calls its objects.
+    /// Names of objects in the program.
     pub object_names: Naming,
-    /// What the program calls its locations.
+    /// Names of locations in the program.
     pub location_names: Naming,
-    /// Lists of ports that receives listened to, by [`PortListId`](crate::PortListId).
+    /// Lists of ports of receives, by [`PortListId`](crate::PortListId).
     pub port_lists: Vec<Vec<ObjectId>>,
-    /// After a deadlock or too many events, by [`ThreadId`]: what each thread waits for that has not
-    /// ended and cannot go on.
+    /// After a deadlock, too many events or the end of the time, by [`ThreadId`]: the pending operation of
+    /// each blocked thread, and its site.
     pub pending: Vec<Option<(Operation, SiteId)>>,
-    /// After a livelock: the threads that look at the same things again and again.
+    /// After the time was over, by [`ThreadId`]: the next operation of each thread that has not ended.
+    pub positions: Vec<Option<(Operation, SiteId)>>,
+    /// After a livelock: the threads in spin loops.
     pub spinning: Vec<Spinning>,
     /// The threads that ended by a panic, in the order the panics began.
     pub panics: Vec<Panic>,
-    /// How many cells were used.
+    /// Number of cells used.
     pub cells: usize,
     /// Every access of a cell, if they are kept; see [`World::keep_accesses`](crate::World::keep_accesses).
     pub accesses: Vec<(CellId, Access)>,
-    /// The first two accesses of a cell that should not have been as they were.
+    /// First conflict between two accesses of a cell.
     pub conflict: Option<Conflict>,
-    /// The first use of memory that was not there.
+    /// First use of memory that was freed, dropped or never allocated.
     pub memory_error: Option<MemoryError>,
-    /// Whether the program said that it is over, whatever its other threads do.
+    /// True when the program ended, whether or not its other threads have.
     pub is_over: bool,
-    /// True when the execution was stopped after the end of the program, because the threads that could
-    /// go on did nothing but poll.
+    /// True when the execution was stopped after the end of the program, because the threads that
+    /// could continue only polled.
     pub left_polling: bool,
-    /// How often another thread went on although the one that ran could have; see
+    /// Set when the execution was stopped because some threads are blocked for ever and the others
+    /// only poll.
+    pub polls: Option<Polls>,
+    /// Number of switches away from a thread that could have continued; see
     /// [`State::interrupts`](crate::State::interrupts).
     pub preemptions: u32,
     fingerprint: u64,
-    /// The part of it that says how stores follow each other.
+    /// Part of the fingerprint from the coherence order of stores.
     coherence: u64,
 }
 
-/// One decision of a class: an event, and the source and outcome it had.
+/// One decision of a class: an event with its source and outcome.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ClassEntry {
     /// The event's thread and position.
@@ -101,7 +117,7 @@ pub struct ClassEntry {
 }
 
 impl Execution {
-    /// Makes the execution empty, keeping its memory.
+    /// Removes all events and keeps the memory.
     pub(crate) fn reset(&mut self) {
         self.events.clear();
         self.threads.clear();
@@ -112,6 +128,7 @@ impl Execution {
         self.location_names.reset();
         self.port_lists.clear();
         self.pending.clear();
+        self.positions.clear();
         self.spinning.clear();
         self.panics.clear();
         self.cells = 0;
@@ -120,6 +137,7 @@ impl Execution {
         self.memory_error = None;
         self.is_over = false;
         self.left_polling = false;
+        self.polls = None;
         self.preemptions = 0;
         (self.fingerprint, self.coherence) = (0, 0);
     }
@@ -150,27 +168,27 @@ impl Execution {
         }
     }
 
-    /// A store follows another write than it seemed at first.
+    /// Replaces the decision of a store whose predecessor in coherence order has changed.
     pub(crate) fn correct(&mut self, before: u64, now: u64) {
         for sum in [&mut self.fingerprint, &mut self.coherence] {
             *sum = sum.wrapping_sub(before).wrapping_add(now);
         }
     }
 
-    /// A 64-bit name of this execution's class: equal for executions of one class, and different
-    /// for two classes but for a chance of one in 2^64.
+    /// Returns a 64-bit name of this execution's class. It is equal for executions of one class;
+    /// two classes have equal names with a probability of 2^-64.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
 
-    /// The same without the order in which stores follow each other: equal for executions in which
-    /// every receive has the same source.
+    /// Returns the fingerprint without coherence: equal for executions in which every receive has
+    /// the same source.
     pub fn reads_from_fingerprint(&self) -> u64 {
         self.fingerprint.wrapping_sub(self.coherence)
     }
 
-    /// The exact name of this execution's class: every decision with its source and outcome, in
-    /// an order that does not depend on how it was run.
+    /// Returns the exact name of this execution's class: every decision with its source and
+    /// outcome, in an order that does not depend on the run.
     pub fn class(&self) -> Vec<ClassEntry> {
         let name = |id: EventId| (self.path(id.thread), id.index);
         let mut entries: Vec<ClassEntry> = self
@@ -187,7 +205,7 @@ impl Execution {
         entries
     }
 
-    /// The ports that a receive looks at.
+    /// Returns the ports of a receive.
     pub fn port_list<'a>(&'a self, ports: &'a Ports) -> &'a [ObjectId] {
         match ports {
             Ports::One(port) => std::slice::from_ref(port),
@@ -195,8 +213,7 @@ impl Execution {
         }
     }
 
-    /// The name of the group that a thread left a barrier with, by the event with which it did, and
-    /// who was in it.
+    /// Returns name and members of the group with which the thread of this event passed a barrier.
     pub fn group(&self, event: &Event) -> Option<(EventId, Vec<ThreadId>)> {
         let Operation::Meet { barrier } = event.operation else {
             return None;
@@ -208,7 +225,7 @@ impl Execution {
         Some((name, members.collect()))
     }
 
-    /// The thread's place in the tree of creations, which no schedule changes.
+    /// Returns the thread's path in the tree of creations, which does not depend on the schedule.
     pub fn path(&self, thread: ThreadId) -> ThreadPath {
         let mut path = Vec::new();
         let mut info = &self.threads[thread.index()];
@@ -220,7 +237,7 @@ impl Execution {
         ThreadPath::new(path)
     }
 
-    /// The thread at this place in the tree of creations, if it exists by now.
+    /// Returns the thread with this path in the tree of creations, if it exists already.
     pub fn thread_at(&self, path: &ThreadPath) -> Option<ThreadId> {
         let mut found = ThreadId::MAIN;
         for &step in path.steps() {
@@ -234,7 +251,7 @@ impl Execution {
     }
 }
 
-/// Whether the operation's source or outcome tells classes apart.
+/// True when the operation's source or outcome distinguishes classes.
 #[inline]
 pub(crate) fn decides(operation: &Operation) -> bool {
     match operation {
@@ -262,8 +279,8 @@ pub(crate) fn decides(operation: &Operation) -> bool {
     }
 }
 
-/// The resolution of a performed operation. The answer about a leader is part of the class even where it
-/// is not free.
+/// Returns the resolution of a performed operation. The answer about a leader is part of the class
+/// even where only one answer is possible.
 #[inline]
 pub(crate) fn resolution(operation: &Operation, outcome: Outcome, reply: Reply) -> Resolution {
     match operation {

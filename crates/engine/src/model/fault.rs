@@ -1,76 +1,80 @@
-//! Faults of threads that an execution records as they happen: panics, and uses of memory that is not
-//! there.
+//! Faults of threads, recorded as they occur: panics and memory errors.
 
 use crate::base::ids::{SiteId, ThreadId};
 
-/// A thread that ended by a panic, or by what is one to a program that is no Rust program.
+/// A thread that ended by a panic, or by the equivalent of one in a program that is not written in
+/// Rust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panic {
     /// The thread that panicked.
     pub thread: ThreadId,
-    /// What it is called where the program was written.
+    /// Kind of failure, as the program's language calls it.
     pub manner: Manner,
-    /// What it said.
+    /// Message of the panic.
     pub message: String,
-    /// Where, as `file:line:column`, if it is known.
+    /// Place in the source as `file:line:column`, if it is known.
     pub place: Option<String>,
-    /// How many events had happened when it began.
+    /// Number of events before the panic began.
     pub after: usize,
-    /// The thread that was given the panic by `join`.
+    /// Thread that received the panic from `join`.
     pub joined_by: Option<ThreadId>,
 }
 
-/// How a thread came to an end that it should not have come to.
+/// The way in which a thread failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Manner {
     /// It panicked, as threads of Rust programs do.
     #[default]
     Panic,
-    /// It found something that its source says is never so.
+    /// An assertion of the program failed.
     Assertion,
-    /// It did something for which the system, or its language, ends the process.
+    /// It performed an action for which the system, or its language, ends the process.
     Crash,
-    /// It used memory that was not its own any more.
+    /// It used memory that was freed.
     Memory,
-    /// It used memory outside of what it had asked for.
+    /// It freed memory that was freed before.
+    FreedTwice,
+    /// It used memory outside its allocation.
     Outside,
-    /// It ended the program, and said by the status that something is wrong.
+    /// It read memory that nothing had written.
+    Uninitialised,
+    /// It ended the program with a status that reports a failure.
     Exit,
-    /// It did something that cannot be controlled.
+    /// It performed an operation that cannot be controlled.
     Uncontrolled,
 }
 
-/// A use of memory that was freed, dropped or never made.
+/// A use of memory that was freed, dropped or never allocated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryError {
-    /// The thread that used it.
+    /// Thread that used the memory.
     pub thread: ThreadId,
-    /// What it should have been.
+    /// Kind of value expected there.
     pub what: &'static str,
-    /// Where it was used.
+    /// Site of the use.
     pub site: SiteId,
-    /// How many events the execution had by then.
+    /// Number of events of the execution before the use.
     pub after: usize,
-    /// What had become of it.
+    /// State of the memory at the use.
     pub fate: Fate,
 }
 
-/// What had become of memory that was used.
+/// The state of memory that was used in error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Nothing had been made there.
+    /// No value was created there.
     NeverMade,
-    /// It had been dropped.
+    /// The value was dropped.
     Dropped(Option<Moment>),
-    /// Its memory had been given back.
+    /// The memory was freed.
     Freed(Option<Moment>),
 }
 
-/// Something that a thread did between two events.
+/// An action of a thread between two events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// The thread.
     pub thread: ThreadId,
-    /// How many events the execution had by then.
+    /// Number of events of the execution before the action.
     pub after: usize,
 }

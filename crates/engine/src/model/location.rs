@@ -5,13 +5,13 @@ use crate::base::ids::{EventId, SiteId};
 /// One atomic variable during an execution.
 #[derive(Clone, Copy, Debug)]
 pub struct Location {
-    /// Its value before the execution touched it.
+    /// Value before the execution first used it.
     pub initial: u64,
-    /// Its value now: the last in coherence order.
+    /// Current value: the last in coherence order.
     pub value: u64,
-    /// The write that put it there; `None` for the initial value.
+    /// Write of the current value; `None` for the initial value.
     pub last_write: Option<EventId>,
-    /// Where in the user's source it was made, if that is known.
+    /// Site where the location was created, if it is known.
     pub made: Option<SiteId>,
 }
 
@@ -25,7 +25,7 @@ impl Location {
         }
     }
 
-    /// Makes `value` the latest value and says which write it follows in coherence order.
+    /// Makes `value` the coherence-last value; returns the write before it in coherence order.
     pub(crate) fn write(&mut self, by: EventId, value: u64) -> Option<EventId> {
         self.value = value;
         self.last_write.replace(by)

@@ -1,4 +1,4 @@
-//! The record of an execution: operations, events, how it ended, and its names and schedules.
+//! The record of an execution: operations, events, its ending, and its names and schedules.
 
 pub(crate) mod access;
 pub(crate) mod choice;

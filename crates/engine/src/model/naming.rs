@@ -1,5 +1,4 @@
-//! What the program calls the things it uses: words that the front end gives and the engine passes
-//! on to schedules.
+//! Names of locations, objects and threads, from the front end, for schedules and stories.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,15 +13,16 @@ use crate::base::ids::ThreadId;
 pub struct Naming {
     kinds: Vec<&'static str>,
     labels: Vec<Label>,
-    /// What the program's source calls them, and the lines where they were made.
-    variables: Vec<Option<(String, u32)>>,
+    /// Names of variables in the program's source, and the lines where they were created. Variables of
+    /// native programs have no such line: they are identified by their addresses.
+    variables: Vec<Option<(String, Option<u32>)>>,
 }
 
 #[derive(Clone, Debug)]
 struct Label {
     thing: usize,
     text: String,
-    /// How many events there were when it was given.
+    /// Number of events when the label was given.
     since: usize,
 }
 
@@ -33,28 +33,29 @@ impl Naming {
         self.variables.clear();
     }
 
-    /// Says what the program's source calls a thing, and on which line it was made. Schedules do not
-    /// know it.
-    pub fn set_variable(&mut self, thing: usize, name: String, line: u32) {
+    /// Sets the name of a variable in the program's source, and the line where it was created, if it is
+    /// not identified by its address. Schedules do not contain it.
+    pub fn set_variable(&mut self, thing: usize, name: String, line: Option<u32>) {
         if self.variables.len() <= thing {
             self.variables.resize(thing + 1, None);
         }
         self.variables[thing] = Some((name, line));
     }
 
-    /// The name that the program gave a thing last.
+    /// Returns the last label that the program gave a thing.
     pub fn label(&self, thing: usize) -> Option<&str> {
         let label = self.labels_of(thing).next_back();
         label.map(|label| &*label.text)
     }
 
-    /// What the program's source calls a thing, and on which line it was made.
-    pub fn variable(&self, thing: usize) -> Option<(&str, u32)> {
+    /// Returns the name of a thing in the program's source, and the line where it was created.
+    pub fn variable(&self, thing: usize) -> Option<(&str, Option<u32>)> {
         let variable = self.variables.get(thing)?.as_ref();
         variable.map(|(name, line)| (&**name, *line))
     }
 
-    /// What a story calls a thing, but for what tells it from others of that name.
+    /// Returns the name of a thing in a story, without the suffix that distinguishes it from
+    /// others.
     fn name(&self, thing: usize) -> &str {
         let variable = self.variables.get(thing).and_then(Option::as_ref);
         match (self.labels_of(thing).next_back(), variable) {
@@ -65,8 +66,15 @@ impl Naming {
     }
 
     fn line(&self, thing: usize) -> Option<u32> {
-        let variable = self.variables.get(thing)?.as_ref();
-        variable.map(|&(_, line)| line)
+        self.variables.get(thing)?.as_ref()?.1
+    }
+
+    /// True when the thing has the name of a variable that is identified by its address. Things with
+    /// the same such name are the same memory.
+    fn is_by_address(&self, thing: usize) -> bool {
+        let variable = self.variables.get(thing).and_then(Option::as_ref);
+        let has_no_line = variable.is_some_and(|(_, line)| line.is_none());
+        has_no_line && self.labels_of(thing).next().is_none()
     }
 
     pub(crate) fn set_kind(&mut self, thing: usize, kind: &'static str) {
@@ -80,7 +88,7 @@ impl Naming {
         self.labels.push(Label { thing, text, since });
     }
 
-    /// What kind of thing the program calls it.
+    /// Returns the kind of a thing, in the program's words.
     pub fn kind(&self, thing: usize) -> &'static str {
         self.kinds.get(thing).copied().unwrap_or("thing")
     }
@@ -90,7 +98,7 @@ impl Naming {
     }
 }
 
-/// Something that an operation is done to.
+/// A location, an object or a thread that an operation uses.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Thing {
     Location(usize),
@@ -98,7 +106,7 @@ pub(crate) enum Thing {
     Thread(ThreadId),
 }
 
-/// What an operation is done to; a thread that it will create is not known yet.
+/// Returns the things that an operation uses; a thread that it will create is not known yet.
 pub(crate) fn things(operation: &Operation, execution: &Execution) -> Vec<Thing> {
     match operation {
         Operation::Join { target } | Operation::IsFinished { target } => {
@@ -116,7 +124,7 @@ pub(crate) fn things(operation: &Operation, execution: &Execution) -> Vec<Thing>
     }
 }
 
-/// Whether a schedule may mean this thing by this name: its label or its kind, with or without a
+/// True when a schedule may use this name for the thing: its label or its kind, with or without a
 /// number.
 pub(crate) fn may_be_called(thing: Thing, name: &str, execution: &Execution) -> bool {
     let (naming, index) = match thing {
@@ -130,8 +138,9 @@ pub(crate) fn may_be_called(thing: Thing, name: &str, execution: &Execution) -> 
     is(name) || is(without_number(name))
 }
 
-/// Whether a story may call this thing so: by its name, with the line where it was made behind an `@`,
-/// or with its number among those of that name behind a `#`. The name alone stands for any of them.
+/// True when a story may use this name for the thing: its name, with the line of its creation
+/// behind an `@`, or with its number among those of that name behind a `#`. The name alone stands
+/// for any of them. A variable identified by its address may also have its kind as its name.
 pub(crate) fn is_called(thing: Thing, name: &str, execution: &Execution) -> bool {
     let (naming, index) = match thing {
         Thing::Location(index) => (&execution.location_names, index),
@@ -140,7 +149,7 @@ pub(crate) fn is_called(thing: Thing, name: &str, execution: &Execution) -> bool
     };
     let own = naming.name(index);
     let Some(rest) = name.strip_prefix(own) else {
-        return false;
+        return naming.is_by_address(index) && is_kind_and_number(thing, name, execution);
     };
     match (rest.chars().next(), rest.get(1..).map(str::parse::<u32>)) {
         (None, _) => true,
@@ -150,13 +159,37 @@ pub(crate) fn is_called(thing: Thing, name: &str, execution: &Execution) -> bool
     }
 }
 
-/// Whether a thread has this name or this place in the tree of creations.
+/// True when a name is the kind of a thing, alone or with its number among those of that kind without a
+/// label.
+fn is_kind_and_number(thing: Thing, name: &str, execution: &Execution) -> bool {
+    let kind = |thing: Thing| {
+        let (naming, index) = match thing {
+            Thing::Location(index) => (&execution.location_names, index),
+            Thing::Object(index) => (&execution.object_names, index),
+            Thing::Thread(_) => return None,
+        };
+        let has_label = naming.labels_of(index).next().is_some();
+        (!has_label).then(|| naming.kind(index))
+    };
+    let Some((own, rest)) = kind(thing).and_then(|own| Some((own, name.strip_prefix(own)?))) else {
+        return false;
+    };
+    let Some(number) = rest.strip_prefix('#') else {
+        return rest.is_empty();
+    };
+    let same = everything(execution).map(|(other, _)| other);
+    let mut same = same.filter(|&other| kind(other) == Some(own));
+    let place = same.position(|other| other == thing);
+    place.map(|place| (place + 1).to_string()).as_deref() == Some(number)
+}
+
+/// True when a thread has this name or this path in the tree of creations.
 pub(crate) fn is_thread(execution: &Execution, thread: ThreadId, name: &str) -> bool {
     let given = execution.threads[thread.index()].name.as_deref();
     given == Some(name) || execution.path(thread).to_string() == name
 }
 
-/// Everything that stories have names for: locations, then objects.
+/// Returns all things that stories have names for: locations, then objects.
 fn everything(execution: &Execution) -> impl Iterator<Item = (Thing, &str)> {
     let locations = (0..execution.locations.len())
         .map(|index| (Thing::Location(index), execution.location_names.name(index)));
@@ -165,14 +198,14 @@ fn everything(execution: &Execution) -> impl Iterator<Item = (Thing, &str)> {
     locations.chain(objects)
 }
 
-/// The how manieth of its name a thing is, from 1.
+/// Returns the number of a thing among those of its name, from 1.
 fn number_of(thing: Thing, name: &str, execution: &Execution) -> u32 {
     let same = everything(execution).filter(|&(_, other)| other == name);
     let before = same.take_while(|&(other, _)| other != thing);
     before.count() as u32 + 1
 }
 
-/// What a story calls a thing.
+/// Returns the name of a thing in a story.
 pub(crate) fn called(thing: Thing, execution: &Execution) -> String {
     let (naming, index) = match thing {
         Thing::Location(index) => (&execution.location_names, index),
@@ -180,6 +213,9 @@ pub(crate) fn called(thing: Thing, execution: &Execution) -> String {
         Thing::Thread(thread) => return thread_name(execution, thread),
     };
     let name = naming.name(index);
+    if naming.is_by_address(index) {
+        return name.to_owned();
+    }
     let line = |thing: Thing| match thing {
         Thing::Location(index) => execution.location_names.line(index),
         Thing::Object(index) => execution.object_names.line(index),
@@ -197,12 +233,13 @@ pub(crate) fn called(thing: Thing, execution: &Execution) -> String {
     }
 }
 
-/// What to call a thread: its name if no other has it, or else its place in the tree of creations.
+/// Returns the name of a thread: the program's name if no other has it, or else its path in the
+/// tree of creations.
 pub(crate) fn thread_name(execution: &Execution, thread: ThreadId) -> String {
     thread_names(execution)[thread.index()].to_string()
 }
 
-/// `Mutex` of `Mutex#2`.
+/// Removes the number: `Mutex` of `Mutex#2`.
 pub(crate) fn without_number(name: &str) -> &str {
     match name.rsplit_once('#') {
         Some((start, number)) if number.parse::<u32>().is_ok() => start,
@@ -210,7 +247,7 @@ pub(crate) fn without_number(name: &str) -> &str {
     }
 }
 
-/// A name for everything in one execution.
+/// Unique names of all threads, locations and objects of one execution.
 pub(crate) struct Names {
     threads: Vec<Arc<str>>,
     locations: Vec<Arc<str>>,
@@ -227,7 +264,7 @@ impl Names {
             (&execution.object_names, &first_uses.objects),
         ] {
             for (thing, first_use) in first_uses.iter().enumerate() {
-                // A replay must know the name when it first sees the thing.
+                // A replay must know the name at the first use of the thing.
                 let label = naming.labels_of(thing).rfind(|it| it.since <= *first_use);
                 words.push(label.map_or(naming.kind(thing), |label| &label.text));
             }
@@ -245,7 +282,7 @@ impl Names {
         Arc::clone(&self.threads[thread.index()])
     }
 
-    /// What an event was done to.
+    /// Returns the names of the things that an event used.
     pub(crate) fn of_event(&self, event: &Event, execution: &Execution) -> Vec<Arc<str>> {
         match event.operation {
             Operation::Spawn => vec![self.thread(event.reply.to_thread())],
@@ -253,7 +290,7 @@ impl Names {
         }
     }
 
-    /// What an operation is done to.
+    /// Returns the names of the things that an operation uses.
     pub(crate) fn of_operation(
         &self,
         operation: &Operation,
@@ -268,7 +305,7 @@ impl Names {
     }
 }
 
-/// Numbers those that are not the only ones of their name, from 1.
+/// Appends a number, from 1, to each word that occurs more than once.
 fn numbered(words: &[&str]) -> Vec<Arc<str>> {
     let mut counts: HashMap<&str, u32> = HashMap::new();
     for word in words {
@@ -286,8 +323,8 @@ fn numbered(words: &[&str]) -> Vec<Arc<str>> {
     words.iter().map(name).collect()
 }
 
-/// The name that the program gave a thread if no other has it, or else its place in the tree of
-/// creations.
+/// Returns the name of each thread: the program's name if no other has it, or else its path in the
+/// tree of creations.
 fn thread_names(execution: &Execution) -> Vec<Arc<str>> {
     let given = |index: usize| execution.threads[index].name.as_deref();
     let is_place = |name: &str| name == "main" || name.starts_with("main.");

@@ -1,6 +1,6 @@
-//! What threads do to each other.
+//! Operations of threads that other threads can observe.
 //!
-//! An [`Operation`] is what a thread wants to do next; once performed it is an
+//! An [`Operation`] is the pending next step of a thread; once performed it is an
 //! [`Event`](super::event::Event).
 
 use std::mem::discriminant;
@@ -12,135 +12,135 @@ use crate::base::outcome::{Outcome, Resolution};
 use crate::object::Call;
 use crate::object::effect::Effect;
 
-/// Where a receive looks for a message.
+/// The ports of a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ports {
-    /// In one port.
+    /// One port.
     One(ObjectId),
-    /// In any port of a list.
+    /// Any port of a list.
     Any(PortListId),
 }
 
-/// What a thread wants to do next.
+/// The next step of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// Start running: the first operation of every thread.
+    /// Begins the thread: the first operation of every thread.
     Begin,
-    /// Stop running: the last operation of every thread.
+    /// Ends the thread: the last operation of every thread.
     End,
-    /// Create a thread.
+    /// Creates a thread.
     Spawn,
-    /// Wait until a thread has ended.
+    /// Waits until a thread has ended.
     Join {
-        /// The thread waited for.
+        /// Thread waited for.
         target: ThreadId,
     },
-    /// Ask whether a thread has ended.
+    /// Asks whether a thread has ended.
     IsFinished {
-        /// The thread asked about.
+        /// Thread of the question.
         target: ThreadId,
     },
-    /// Give others a chance to run.
+    /// Lets other threads run.
     Yield,
-    /// Let time pass, which others do not notice.
+    /// Lets time pass, which other threads do not observe.
     Sleep {
-        /// How much, for messages.
+        /// Duration, for messages.
         time: Duration,
     },
-    /// Pick one of several alternatives that the program itself left open.
+    /// Chooses one of several alternatives that the program left open.
     Choose {
-        /// How many there are; at least one.
+        /// Number of alternatives; at least one.
         alternatives: u32,
     },
-    /// Decide whether something spurious happens.
+    /// Decides whether a spurious event occurs.
     Chance {
-        /// The event that may happen.
+        /// The spurious event.
         what: Chance,
     },
-    /// Never go on: the program said that executions like this one do not count (`assume`).
+    /// Blocks for ever: the program discards executions like this one (`assume`).
     Assume,
-    /// Read a location.
+    /// Reads a location.
     Load {
-        /// What is read.
+        /// Location read.
         location: LocationId,
-        /// As written in the program.
+        /// Ordering in the program.
         ordering: Ordering,
     },
-    /// Write a location.
+    /// Writes a location.
     Store {
-        /// What is written.
+        /// Location written.
         location: LocationId,
-        /// As written in the program.
+        /// Ordering in the program.
         ordering: Ordering,
-        /// The new value; `None` until the program, which writes it by itself when its turn has come,
-        /// has done so. Then [`World::settle_store`](crate::World::settle_store) sets it.
+        /// New value; `None` until the program, which writes it by itself when scheduled, has done
+        /// so. Then [`World::set_stored_value`](crate::World::set_stored_value) sets it.
         value: Option<u64>,
     },
-    /// Read a location and, depending on what was read, write it in the same step.
+    /// Reads a location and, depending on the value, writes it in the same step.
     Update {
-        /// What is read and written.
+        /// Location read and written.
         location: LocationId,
         /// Ordering when a value is written.
         ordering: Ordering,
         /// Ordering when nothing is written (a failed compare-exchange).
         failure: Ordering,
-        /// How the new value follows from the old one.
+        /// Computation of the new value.
         update: Update,
     },
     /// A memory fence.
     Fence {
-        /// As written in the program.
+        /// Ordering in the program.
         ordering: Ordering,
     },
-    /// Leave a message in a port; never waits.
+    /// Sends a message to a port; never waits.
     Send {
         /// The port.
         port: ObjectId,
     },
-    /// Take a message.
+    /// Receives a message.
     Receive {
-        /// Where from.
+        /// Ports that are searched for a message.
         ports: Ports,
         /// True to wait until there is a message or, in an ordered port, until no sender is left.
         wait: bool,
     },
-    /// Wait until the last message that the thread left in a port has been taken.
+    /// Waits until the last message that the thread sent to a port has been received.
     Delivered {
         /// The port.
         port: ObjectId,
     },
-    /// One sender of an ordered port is gone.
+    /// Removes a sender of an ordered port.
     HangUp {
         /// The port.
         port: ObjectId,
-        /// Becomes 1, for receives that do not wait.
+        /// Location that becomes 1, for receives that do not wait.
         location: LocationId,
     },
-    /// Wait at a barrier until a whole group has come.
+    /// Waits at a barrier until a whole group has arrived.
     Meet {
         /// The barrier.
         barrier: ObjectId,
     },
-    /// Ask whether a thread led the group it met in.
+    /// Asks whether a thread led its group at a barrier.
     Leads {
         /// The barrier.
         barrier: ObjectId,
         /// A member of the group.
         member: ThreadId,
-        /// How often it had met others there before.
+        /// Number of earlier groups of the member at this barrier.
         round: u32,
     },
-    /// Call a synchronisation object and wait for the call to complete.
+    /// Calls a synchronization object and waits for the call to complete.
     Call {
-        /// The object called.
+        /// Object called.
         object: ObjectId,
-        /// What it is asked to do.
+        /// Call of the object.
         call: Call,
     },
 }
 
 impl Operation {
-    /// One word for schedules and traces.
+    /// Returns one word for schedules and traces.
     pub fn label(&self) -> &'static str {
         match self {
             Operation::Begin => "begin",
@@ -168,8 +168,8 @@ impl Operation {
         }
     }
 
-    /// Whether it makes no difference to any other thread when this operation is performed, once it
-    /// can be.
+    /// True when the position of this operation in the run makes no difference to any other thread,
+    /// once it is enabled.
     #[inline]
     pub fn is_private(&self) -> bool {
         matches!(
@@ -183,7 +183,7 @@ impl Operation {
         )
     }
 
-    /// How strong an access or a fence is.
+    /// Returns the ordering of an access or a fence.
     pub fn ordering(&self) -> Option<Ordering> {
         match *self {
             Operation::Load { ordering, .. }
@@ -194,7 +194,7 @@ impl Operation {
         }
     }
 
-    /// How strong a compare-exchange is that fails; other operations do not fail.
+    /// Returns the failure ordering of a compare-exchange; other operations do not fail.
     pub fn ordering_of_failure(&self) -> Option<Ordering> {
         match *self {
             Operation::Update {
@@ -207,8 +207,8 @@ impl Operation {
         }
     }
 
-    /// The same access or fence with another strength. What a failed update does is as strong as it
-    /// can be then.
+    /// Returns the same access or fence with another ordering, which also raises the failure
+    /// ordering of an update as far as it allows.
     pub fn with(mut self, strength: Ordering) -> Self {
         match &mut self {
             Operation::Load { ordering, .. }
@@ -231,8 +231,8 @@ impl Operation {
         self
     }
 
-    /// The part of an outcome that the source of the operation does not determine. The position of a
-    /// message, a group or a write depends on the order of the run.
+    /// Returns the part of an outcome that the source of the operation does not determine. The
+    /// position of a message, a group or a write depends on the order of the run.
     #[inline]
     pub fn resolution(&self, outcome: Outcome) -> Resolution {
         match self {
@@ -246,13 +246,15 @@ impl Operation {
         }
     }
 
-    /// Whether the thread lets others go first: to switch to one of them afterwards is no preemption.
+    /// True when the thread lets others run first: a switch to one of them afterwards is no
+    /// preemption.
     #[inline]
     pub fn makes_way(&self) -> bool {
         matches!(self, Operation::Yield | Operation::Sleep { .. })
     }
 
-    /// The object this operation calls, or the port or barrier it uses, if there is exactly one.
+    /// Returns the object this operation calls, or the port or barrier it uses, if there is exactly
+    /// one.
     pub fn object(&self) -> Option<ObjectId> {
         match self {
             Operation::Call { object, .. } => Some(*object),
@@ -269,7 +271,7 @@ impl Operation {
         }
     }
 
-    /// What it does to a lock if it succeeds, and to which.
+    /// Returns the effect on a lock if the operation succeeds, with the lock.
     pub(crate) fn lock_effect(&self) -> Option<(ObjectId, Effect)> {
         let Operation::Call { object, call } = *self else {
             return None;
@@ -277,7 +279,7 @@ impl Operation {
         Some((object, call.intended_lock_effect()?))
     }
 
-    /// The location this operation reads or writes, if any.
+    /// Returns the location this operation reads or writes, if any.
     pub fn location(&self) -> Option<LocationId> {
         match self {
             Operation::Load { location, .. }
@@ -292,9 +294,9 @@ impl Operation {
 /// A spurious event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Chance {
-    /// A parked thread goes on without its token.
+    /// A parked thread continues without its token.
     SpuriousUnpark,
-    /// A thread that reads under an `RwLock` cannot do so again, because a writer waits.
+    /// A thread that reads under an `RwLock` cannot read again, because a writer waits.
     WriterFirst,
 }
 
@@ -310,13 +312,13 @@ impl Chance {
 /// An atomic read-modify-write: the kind, and the width of the value in bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Update {
-    /// What is computed.
+    /// Computation of the new value.
     pub kind: UpdateKind,
-    /// Values are kept modulo 2^bits; 1 for `AtomicBool`.
+    /// Width of values, which are kept modulo 2^bits; 1 for `AtomicBool`.
     pub bits: u8,
 }
 
-/// What an atomic read-modify-write computes from the old value.
+/// The computation of an atomic read-modify-write from the old value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "named after the methods of std's atomics")]
 pub enum UpdateKind {
@@ -331,7 +333,7 @@ pub enum UpdateKind {
     Min(u64),
     SignedMax(i64),
     SignedMin(i64),
-    /// A weak one may fail although the value is the expected one.
+    /// Compare-exchange; a weak one may fail although the value is the expected one.
     CompareExchange {
         expected: u64,
         new: u64,
@@ -357,7 +359,7 @@ impl UpdateKind {
 }
 
 impl Update {
-    /// True when the other computes the same of its operands, which may differ.
+    /// True when the other has the same kind and width; operands may differ.
     #[inline]
     pub(crate) fn is_like(&self, other: &Update) -> bool {
         use UpdateKind::CompareExchange;
@@ -376,13 +378,13 @@ impl Update {
         }
     }
 
-    /// Number of resolutions when `old` is read.
+    /// Returns the number of resolutions when `old` is read.
     #[inline]
     pub fn outcomes(&self, old: u64) -> u32 {
         1 + u32::from(self.may_fail_spuriously(old))
     }
 
-    /// The value written when `old` is read; `None` when nothing is written.
+    /// Returns the value written when `old` is read; `None` when nothing is written.
     pub fn apply(&self, old: u64, fails_spuriously: bool) -> Option<u64> {
         let spare = 64 - u32::from(self.bits);
         let signed = |value: u64| ((value << spare) as i64) >> spare;

@@ -1,8 +1,9 @@
-//! A barrier: threads pass it in groups of a fixed size.
+//! A barrier: threads pass in groups of a fixed size.
 //!
-//! A whole group meets at once, so the order in which its members came makes no difference. If more
-//! threads wait than a group has members, the members of the group are a choice. Which member leads a
-//! group matters only when a thread asks: then every answer is possible that leaves the group one leader.
+//! A group is released as a whole, so the arrival order of its members makes no difference. If more
+//! threads wait than a group has members, the members of the group are a choice. The leader of a
+//! group matters only when a thread asks for it; then every answer is possible that leaves the
+//! group one leader.
 
 use super::synchronization::Synchronization;
 use super::{Machine, Object, Request};
@@ -16,14 +17,14 @@ use crate::base::words::{Problem, Reader, Words, never};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Barrier {
     size: usize,
-    /// In the order they met.
+    /// In the order of their release.
     groups: Vec<Group>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Group {
     members: Vec<Member>,
-    /// Names the group: the meeting of one of its members, always the same one.
+    /// Name of the group: the pass of one member, always of the same one.
     name: EventId,
 }
 
@@ -31,7 +32,7 @@ struct Group {
 struct Member {
     thread: ThreadId,
     has_left: bool,
-    /// The answer of the first question whether it leads.
+    /// Answer to the first question whether the member leads; `None` before it.
     leads: Option<bool>,
 }
 
@@ -72,7 +73,7 @@ impl Machine for Barrier {
 }
 
 impl Object {
-    /// The barrier of a barrier operation.
+    /// Returns the barrier of a barrier operation.
     pub(crate) fn barrier(&self) -> &Barrier {
         match self {
             Object::Barrier(barrier) => barrier,
@@ -80,7 +81,7 @@ impl Object {
         }
     }
 
-    /// The barrier of a barrier operation.
+    /// Returns the barrier of a barrier operation.
     pub(crate) fn barrier_mut(&mut self) -> &mut Barrier {
         match self {
             Object::Barrier(barrier) => barrier,
@@ -90,7 +91,7 @@ impl Object {
 }
 
 impl Barrier {
-    /// A barrier for groups of this size; 0 does what 1 does.
+    /// Creates a barrier for groups of this size; 0 is the same as 1.
     pub fn new(size: usize) -> Self {
         Barrier {
             size: size.max(1),
@@ -109,7 +110,7 @@ impl Barrier {
             .any(|group| group.members.iter().any(|one| one.waits_as(thread)))
     }
 
-    /// Those of the waiting threads that are in no group and could be in one with `thread`.
+    /// Returns the waiting threads that are in no group and could be in one with `thread`.
     fn companions(&self, waiting: &[ThreadId], thread: ThreadId) -> Vec<ThreadId> {
         let waiting = waiting.iter().copied();
         waiting
@@ -117,7 +118,8 @@ impl Barrier {
             .collect()
     }
 
-    /// Number of groups that the waiting threads could form with `thread`; 1 if it has its group.
+    /// Returns the number of groups that the waiting threads could form with `thread`; 1 if it has
+    /// its group.
     pub(crate) fn possible_groups(&self, waiting: &[ThreadId], thread: ThreadId) -> u32 {
         if self.is_released(thread) {
             return 1;
@@ -126,7 +128,8 @@ impl Barrier {
         subsets(companions, self.size - 1).max(1)
     }
 
-    /// Number of the possible group that has these members besides `thread`; 0 if it has its group.
+    /// Returns the number of the possible group that has these members besides `thread`; 0 if it
+    /// has its group.
     pub(crate) fn group_number(
         &self,
         waiting: &[ThreadId],
@@ -144,8 +147,8 @@ impl Barrier {
         is_whole.then(|| number_of(companions.len(), &positions))
     }
 
-    /// Which of the waiting threads can pass, in the same order: those with a group, and all if there
-    /// are enough without one to form another.
+    /// Returns for each waiting thread whether it can pass. Threads with a group can; all can if
+    /// enough threads without one wait to form another.
     pub(crate) fn can_pass(&self, waiting: &[ThreadId]) -> Vec<bool> {
         let released: Vec<bool> = waiting.iter().map(|&one| self.is_released(one)).collect();
         let free = released.iter().filter(|&&released| !released).count();
@@ -156,11 +159,12 @@ impl Barrier {
             .collect()
     }
 
-    /// Lets the thread of `event` pass, in the possible group with this number unless it has its group.
-    /// The first of a group to pass is preceded by the group before, any other by its own group. Returns
-    /// the preceding group and how often the thread had passed before.
+    /// Lets the thread of `event` pass, in the possible group with this number unless it has its
+    /// group. Returns the preceding group and the number of earlier passes of the thread. For the
+    /// first member to pass, the preceding group is the one before its own; for any other member,
+    /// its own.
     ///
-    /// `name` picks the event that names a new group from the members' next events.
+    /// `name` selects the event that names a new group from the members' next events.
     pub(crate) fn pass(
         &mut self,
         waiting: &[ThreadId],
@@ -184,7 +188,7 @@ impl Barrier {
         (preceding, rounds)
     }
 
-    /// Number of groups that the thread has been in.
+    /// Returns the number of groups that the thread has been in.
     fn rounds(&self, thread: ThreadId) -> u32 {
         let with_it = self.groups.iter().filter(|group| group.has(thread));
         with_it.count() as u32
@@ -202,8 +206,8 @@ impl Barrier {
         });
     }
 
-    /// Name and members of the group that the thread of this event left with it: that of the source,
-    /// or the one that is named after the event.
+    /// Returns name and members of the group that the thread of this event left with it: the group
+    /// of the source, or the one that is named after the event.
     pub(crate) fn group_left_by(
         &self,
         event: EventId,
@@ -215,7 +219,7 @@ impl Barrier {
         (group.name, group.members.iter().map(|one| one.thread))
     }
 
-    /// The name of the group that met before the one with this name.
+    /// Returns the name of the group that was released before the one with this name.
     pub(crate) fn group_before(&self, name: EventId) -> Option<EventId> {
         let position = self.groups.iter().position(|group| group.name == name)?;
         let before = position.checked_sub(1)?;
@@ -244,14 +248,14 @@ impl Barrier {
         position.expect("it has met others so often")
     }
 
-    /// Whether both answers are possible to whether the thread led its group.
+    /// True when the question whether the thread led its group may have either answer.
     pub(crate) fn may_lead_or_not(&self, thread: ThreadId, round: u32) -> bool {
         let group = &self.groups[self.group(thread, round)];
         group.only_answer(thread).is_none()
     }
 
-    /// Whether the thread led its group; `wanted` decides where both is possible. Says the name of
-    /// the group too.
+    /// Returns the name of the thread's group, and whether the thread led it; `wanted` is the
+    /// answer where both are possible.
     pub(crate) fn leads(&mut self, thread: ThreadId, round: u32, wanted: bool) -> (EventId, bool) {
         let group = self.group(thread, round);
         let group = &mut self.groups[group];
@@ -269,7 +273,7 @@ impl Group {
         self.members.iter().any(|one| one.thread == thread)
     }
 
-    /// The only possible answer to whether the thread leads, if there is only one.
+    /// Returns the answer to whether the thread leads, if only one is possible.
     fn only_answer(&self, thread: ThreadId) -> Option<bool> {
         let answered = self.members.iter();
         let answered = answered.filter_map(|member| Some((member.thread, member.leads?)));
@@ -277,8 +281,9 @@ impl Group {
     }
 }
 
-/// The only possible answer to whether `member` leads its group, given the answers so far: a group has
-/// one leader, and a question asked twice has the same answer twice. `None` if both are possible.
+/// Returns the only possible answer to whether `member` leads its group, given the earlier answers;
+/// `None` if both are possible. A group has one leader, and a repeated question has the same
+/// answer.
 pub(crate) fn only_answer<M: PartialEq>(
     answered: impl Iterator<Item = (M, bool)>,
     member: M,

@@ -1,10 +1,10 @@
-//! A bounded channel: some threads send, one receives, in order; either side may go away.
+//! A bounded channel: several senders, one receiver, in order; either side may disconnect.
 //!
-//! With a buffer, a send waits for room and a receive for a message. Without one (bound 0) the two
-//! sides meet: the first waits for the other. The result of a call that does not wait depends on
-//! whether the other side *is waiting*, so waiting is a state of the channel there: a
-//! [`Call::Send`] or [`Call::Receive`] that finds no thread on the other side returns at once, and the
-//! wait itself is a second call, [`Call::Delivered`] or [`Call::Accept`].
+//! With a buffer, a send waits for room and a receive for a message. Without one (bound 0) a send
+//! and a receive complete together, and the first to come waits for the other. The result of a call
+//! that does not wait depends on whether the other side *is waiting*, so waiting is part of the
+//! channel's state there. A [`Call::Send`] or [`Call::Receive`] that finds no thread on the other
+//! side returns at once; the wait is a second call, [`Call::Delivered`] or [`Call::Accept`].
 
 use std::collections::VecDeque;
 
@@ -23,36 +23,36 @@ pub struct Channel {
     senders: u32,
     has_receiver: bool,
     sent: u32,
-    /// In the buffer; without one, offered by a sender that waits.
+    /// Messages in the buffer; without one, messages offered by waiting senders.
     messages: VecDeque<u32>,
-    /// Without a buffer: whether the receiver waits, and what it was handed.
+    /// Without a buffer: true while the receiver waits, and the message that was handed to it.
     accepts: bool,
     handed: Option<u32>,
 }
 
-/// What threads can ask of a channel.
+/// Calls of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Send, waiting for room; without a buffer, maybe only offer.
+    /// Sends, after waiting for room; without a buffer, may only offer the message.
     Send,
-    /// Wait until an offered message has been received.
+    /// Waits until an offered message has been received.
     Delivered(u32),
-    /// Send if that can be done at once.
+    /// Sends if no wait is needed.
     TrySend,
-    /// Receive, waiting for a message; without a buffer, maybe only say so.
+    /// Receives, after waiting for a message; without a buffer, may only register the receiver.
     Receive,
-    /// Wait to be handed a message.
+    /// Waits for a sender to hand over a message.
     Accept {
-        /// Whether the time may run out.
+        /// True when the wait may time out.
         timeout: bool,
     },
-    /// Receive if that can be done at once.
+    /// Receives if no wait is needed.
     TryReceive,
-    /// One sender more.
+    /// Adds a sender.
     Clone,
-    /// One sender less.
+    /// Removes a sender.
     HangUp,
-    /// The receiver is gone.
+    /// Removes the receiver.
     Leave,
 }
 
@@ -117,7 +117,7 @@ impl Request for Call {
 }
 
 impl Channel {
-    /// A channel with one sender and a buffer for `bound` messages.
+    /// Creates a channel with one sender and a buffer for `bound` messages.
     pub fn new(bound: usize) -> Self {
         Channel {
             bound,
@@ -134,7 +134,7 @@ impl Channel {
         self.messages.len() < self.bound
     }
 
-    /// Whether the receiver waits and has been handed nothing yet.
+    /// True when the receiver waits and no message has been handed to it.
     fn is_awaited(&self) -> bool {
         self.accepts && self.handed.is_none()
     }
@@ -240,8 +240,9 @@ impl Machine for Channel {
         Reply::exchange(answer)
     }
 
-    /// A message comes with what its sender had seen, room with what the receiver had seen that made
-    /// it, and the end of one side with what that side had seen.
+    /// A send synchronizes with the receive of its message. The receive that makes room
+    /// synchronizes with the send that uses the room. The disconnection of one side synchronizes
+    /// with the calls of the other side that find it.
     fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
         let (awaited, senders_gone, receiver_gone) = (0, 1, 2);
         let sent = |number: u32| 3 + 2 * number;

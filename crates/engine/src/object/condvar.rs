@@ -1,14 +1,14 @@
 //! A condition variable: threads wait until they are notified.
 //!
-//! A wait is two calls, with the unlocking of the mutex between them: [`Call::Wait`] makes the
-//! thread a waiter and [`Call::Wake`] ends the wait. Becoming a waiter before unlocking is the same
-//! as doing both at once, because no thread can tell the difference: a notification in between reaches
-//! the waiter, as it would directly after both.
+//! A wait is two calls, with the unlocking of the mutex between them: [`Call::Wait`] registers the
+//! thread as a waiter and [`Call::Wake`] ends the wait. Registration before the unlock is
+//! equivalent to one step of both: a notification in between reaches the waiter, as it would
+//! directly after both.
 //!
-//! A spurious wake-up is an outcome of `Wait`, not of `Wake`: the thread becomes no waiter at all
-//! and goes on as soon as it has the mutex again. A waiter that wakes up before any notification
-//! cannot be told from that, and the other outcome leaves the thread waiting, so a wake-up that
-//! *may* happen never hides a deadlock of a program that relies on it.
+//! A spurious wake-up is an outcome of `Wait`, not of `Wake`: the thread does not become a waiter
+//! and continues as soon as it has the mutex again. This is indistinguishable from a waiter that
+//! wakes up before any notification. The other outcome leaves the thread waiting, so a possible
+//! spurious wake-up never hides a deadlock of a program that relies on it.
 
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
@@ -17,15 +17,16 @@ use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::base::words::{Problem, Reader, push, tables, unknown};
 
-/// The word of a futex in saved searches.
+/// The word of a futex in the text form of searches.
 const FUTEX: &str = "futex";
 
-/// The condition variable's state: the waiting threads, in the order of their waits. A notified thread
-/// stays until it waits again, unless its time may run out: whether it has woken up makes no difference.
+/// The condition variable's state: the waiting threads, in the order of their waits. A notified
+/// thread stays listed until it waits again, because nothing depends on whether it has woken up.
+/// One whose wait may time out is removed when it wakes up.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Condvar {
     waiters: Vec<Waiter>,
-    /// How many calls were completed, without those that wake up in silence.
+    /// Number of completed calls, without silent wake-ups.
     completed: u32,
     /// True when a notification synchronizes with later waits.
     is_futex: bool,
@@ -34,29 +35,29 @@ pub struct Condvar {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Waiter {
     thread: ThreadId,
-    /// By which of the completed calls.
+    /// Number of the completed call that notified it.
     notified: Option<u32>,
 }
 
-/// What threads can ask of a condition variable.
+/// Calls of a condition variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Become a waiter. The answer is whether the wait is over at once, without a notification.
+    /// Registers a waiter. The answer is true when the wait ends at once, without a notification.
     Wait {
-        /// Whether that may happen.
+        /// True when the wait may end at once.
         spurious: bool,
-        /// Whether the thread has looked at what the mutex protects since it took it. Only messages
-        /// make a difference of that.
+        /// True when the thread has accessed data that the mutex protects since it locked it. Used
+        /// by messages only.
         looked: bool,
     },
-    /// Go on when notified. The answer is whether the time ran out before that.
+    /// Ends the wait once notified. The answer is true when the wait timed out before that.
     Wake {
-        /// Whether the time may run out.
+        /// True when the wait may time out.
         timeout: bool,
     },
-    /// Notify any one waiter.
+    /// Notifies one waiter, any of them.
     NotifyOne,
-    /// Notify all waiters.
+    /// Notifies all waiters.
     NotifyAll,
 }
 
@@ -93,8 +94,9 @@ impl Request for Call {
 }
 
 impl Condvar {
-    /// The queue of a futex. Its calls are totally ordered, with the comparison of the word that begins a wait:
-    /// a wait that comes after a wake-up compares no older value than was written before the wake-up.
+    /// Creates the queue of a futex. Its calls are totally ordered, including the comparison of the
+    /// word that begins a wait. A wait after a wake-up therefore compares no older value than was
+    /// written before the wake-up.
     pub fn futex() -> Self {
         Condvar {
             is_futex: true,
@@ -102,7 +104,7 @@ impl Condvar {
         }
     }
 
-    /// By which of the completed calls the thread was notified.
+    /// Returns the number of the completed call that notified the thread.
     fn notified(&self, thread: ThreadId) -> Option<u32> {
         let waiter = self.waiters.iter().find(|waiter| waiter.thread == thread);
         waiter.and_then(|waiter| waiter.notified)
@@ -197,7 +199,7 @@ impl Machine for Condvar {
         }
     }
 
-    /// Only the lock passes anything on, if there is one.
+    /// Only the mutex synchronizes; the calls of a futex, which has none, do so themselves.
     fn synchronization(&self, call: Call, _reply: Reply) -> Synchronization {
         let notified = 0;
         match call {

@@ -1,10 +1,10 @@
-//! The order of calls on the handles of a shared value.
+//! The order of calls on the handles of a reference-counted value.
 //!
 //! The front end counts the handles; this object only orders the calls. A value has two of these
-//! objects. The first has the creations of handles. The second has their drops, and the questions
-//! whether they are gone: upgrades, and attempts to own the value alone. The two are not ordered with
-//! each other: a thread that creates a handle has one itself, so no other handle is the last, nor
-//! becomes the last by the creation. Only a call that *counts* handles uses both.
+//! objects. The first orders the creations of handles. The second orders their drops and the calls
+//! whose result depends on drops: upgrades, and attempts to own the value alone. The two are not
+//! ordered with each other: a thread that creates a handle has one itself, so no other handle is
+//! the last, nor becomes the last by the creation. Only a call that *counts* handles uses both.
 
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
@@ -13,31 +13,31 @@ use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::base::words::{Problem, Reader, tables};
 
-/// How many things have happened.
+/// The object's state: the number of calls that changed the handles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counted {
     changes: u32,
     ends: Option<ObjectId>,
 }
 
-/// What threads do with handles.
+/// Calls on handles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Make a handle from another one.
+    /// Creates a handle from another one.
     Clone,
-    /// Make a weak handle from a strong one.
+    /// Creates a weak handle from a strong one.
     Downgrade,
-    /// Give up a strong handle.
+    /// Drops a strong handle.
     Drop,
-    /// Give up a weak handle.
+    /// Drops a weak handle.
     DropWeak,
-    /// Make a strong handle from a weak one, if there still is another strong one.
+    /// Creates a strong handle from a weak one, if another strong one exists.
     Upgrade,
-    /// Take the value, if no other strong handle is left.
+    /// Takes the value, if no other strong handle is left.
     TryUnwrap,
-    /// Find out whether no other handle is left.
+    /// Asks whether no other handle is left.
     IsUnique,
-    /// Find out how much has happened.
+    /// Reads the number of changes.
     Count,
 }
 
@@ -82,7 +82,8 @@ impl Request for Call {
 }
 
 impl Counted {
-    /// Sees new handles of the value whose ends the other object sees.
+    /// Creates the object that orders creations of handles; `ends` orders the drops of the same
+    /// value.
     pub fn births(ends: ObjectId) -> Self {
         Counted {
             changes: 0,
@@ -90,8 +91,8 @@ impl Counted {
         }
     }
 
-    /// Of an object that sees new handles, the other one of the same value, for messages. (The
-    /// search may know it by another name.)
+    /// Returns the object that orders the drops of the same value, for messages. (The search may
+    /// use another identifier for it.)
     pub fn ends(&self) -> Option<ObjectId> {
         self.ends
     }
@@ -101,7 +102,7 @@ impl Machine for Counted {
     type Call = Call;
 
     fn read_initial(_words: &mut Reader<'_>) -> Result<Self, Problem> {
-        // The associated object is used in diagnostics only, which ask the running world.
+        // The other object is used in diagnostics only, which use the state of the running world.
         Ok(Counted::default())
     }
 
@@ -122,7 +123,7 @@ impl Machine for Counted {
         Reply::value(u64::from(self.changes))
     }
 
-    /// The drop of the last handle happens after the drops of all others. Which is the last is not known
+    /// The drop of the last handle happens after the drops of all others. The last one is not known
     /// here, so every drop counts as the last.
     fn synchronization(&self, call: Call, _reply: Reply) -> Synchronization {
         match call {

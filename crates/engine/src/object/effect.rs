@@ -1,46 +1,46 @@
-//! Effects of calls on locks, whatever the kind of lock.
+//! Effects of calls on locks of any kind.
 //!
-//! A lock is a `Mutex`, an `RwLock`, or a monitor from the inside; each declares its effects in its
-//! own file. A wait on a condition variable is an unlock, and later a lock at the place of the wait.
-//! A thread that re-enters a monitor after a wait takes it again; the wait is not counted as a wait
-//! for the lock. Semaphores have no holder and channels hold nothing.
+//! A lock is a `Mutex`, an `RwLock`, or the exclusion of a monitor; each declares its effects in
+//! its own file. A wait on a condition variable is an unlock, and later a lock at the site of the
+//! wait. A thread that re-enters a monitor after a wait takes it again; the wait does not count as
+//! a wait for the lock. Semaphores have no holder, and channels hold nothing.
 
 use super::Call;
 
-/// How a lock is held.
+/// The mode in which a lock is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Mode {
-    /// With others who read.
+    /// Shared with other readers.
     Read,
-    /// Alone.
+    /// Exclusive.
     Write,
 }
 
 impl Mode {
-    /// Whether one lock can be held in both ways at once.
+    /// True when one lock can be held in both modes at once.
     pub(crate) fn goes_with(self, other: Mode) -> bool {
         self == Mode::Read && other == Mode::Read
     }
 }
 
-/// What a call does to a lock.
+/// The effect of a call on a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Takes it.
+    /// Takes the lock.
     Take {
-        /// How it is held then.
+        /// Mode in which the lock is held then.
         mode: Mode,
-        /// Whether the thread waits until it can be.
+        /// True when the thread waits until the lock is available.
         waits: bool,
     },
-    /// Gives it back.
+    /// Releases the lock.
     Release,
-    /// Writes no more, and reads.
+    /// Changes the mode from writing to reading.
     Downgrade,
 }
 
 impl Call {
-    /// True for a call that takes a lock for its thread alone, if it succeeds.
+    /// True for a call that takes a lock exclusively, if it succeeds.
     pub fn takes_alone(&self) -> bool {
         let effect = self.intended_lock_effect();
         matches!(

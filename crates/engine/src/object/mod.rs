@@ -1,12 +1,12 @@
-//! Synchronisation objects: one small state machine per primitive.
+//! Synchronization objects: one small state machine per primitive.
 //!
 //! An object is a process of its own (reachability testing, Carver and Lei): threads *call* it and
-//! it *completes* one open call at a time. A machine says which calls are open in its present
-//! state, how many ways a call can turn out, and what completing one does. Scheduling, clocks,
+//! it *completes* one open call at a time. A machine defines which calls are open in its present
+//! state, the number of outcomes of a call, and the effect of its completion. Scheduling, clocks,
 //! deadlock reports, replay and exhaustive search follow from that.
 //!
-//! A new primitive is a new file here and a line in `machines!`: everything that differs between
-//! primitives is a method of `Machine` or `Request`, with a default where one fits most.
+//! A new primitive is a new file here and a line in `machines!`: all differences between primitives
+//! are methods of `Machine` or `Request`, with a default where one fits most.
 
 pub mod barrier;
 pub mod channel;
@@ -29,26 +29,26 @@ use crate::base::words::{Problem, Reader, Words, push, unknown};
 use effect::Effect;
 use synchronization::Synchronization;
 
-/// How threads exclude each other by a primitive.
+/// The kind of mutual exclusion that a primitive provides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Exclusion {
-    /// They do not, and any call may pass something on to a later one.
+    /// No exclusion; any call may synchronize with a later one.
     None,
-    /// Only calls that give something back pass anything on.
+    /// Only calls that release something synchronize with later ones.
     Guard,
-    /// As a guard, with holders; nested in different orders, two of them can deadlock.
+    /// A guard with holders; two of them nested in different orders can deadlock.
     Lock {
         /// True when several threads can hold it at once.
         shared: bool,
     },
 }
 
-/// What every primitive must say about itself.
+/// The semantics of a primitive.
 pub(crate) trait Machine: Sized {
-    /// What threads can ask of it.
+    /// Calls of the object.
     type Call: Request;
 
-    /// How threads exclude each other by it.
+    /// Kind of mutual exclusion.
     const EXCLUSION: Exclusion = Exclusion::None;
 
     /// Appends the words of the initial state.
@@ -57,10 +57,10 @@ pub(crate) trait Machine: Sized {
     /// Reads the words of an initial state.
     fn read_initial(words: &mut Reader<'_>) -> Result<Self, Problem>;
 
-    /// Whether the call could complete now.
+    /// True when the call could complete now.
     fn open(&self, call: Self::Call, by: ThreadId) -> bool;
 
-    /// How many ways the call could turn out if it completed now.
+    /// Returns the number of outcomes of the call if it completed now.
     fn outcomes(&self, _call: Self::Call, _by: ThreadId) -> u32 {
         1
     }
@@ -68,42 +68,43 @@ pub(crate) trait Machine: Sized {
     /// Completes an open call.
     fn apply(&mut self, call: Self::Call, by: ThreadId, outcome: Outcome) -> Reply;
 
-    /// Synchronizes-with edges of a completed call. Must not depend on state that calls change.
+    /// Returns the synchronizes-with edges of a completed call. Must not depend on state that calls
+    /// change.
     fn synchronization(&self, call: Self::Call, reply: Reply) -> Synchronization;
 
-    /// The thread whose move would open the object again, if one can be named.
+    /// Returns the thread whose next call would open the object again, if one can be named.
     fn blocked_by(&self) -> Option<ThreadId> {
         None
     }
 
-    /// Which completion, counted from 0 and without silent ones, opened this silent call.
+    /// Returns the completion that opened this silent call, counted from 0 without silent ones.
     fn opened_by(&self, _call: Self::Call, _by: ThreadId) -> Option<u32> {
         None
     }
 
-    /// Whether the thread has something of the object's that others may have to wait for.
+    /// True when the thread holds a part of the object that others may have to wait for.
     fn held_by(&self, thread: ThreadId) -> bool {
         self.blocked_by() == Some(thread)
     }
 }
 
-/// What every call must say about itself.
+/// The properties of a call that do not depend on the object's state.
 pub(crate) trait Request: Copy + Words {
-    /// One word for schedules and traces.
+    /// Returns one word for schedules and traces.
     fn label(self) -> &'static str;
 
-    /// Whether the reply is a [`Grant`].
+    /// True when the reply is a [`Grant`].
     fn takes(self) -> bool {
         false
     }
 
-    /// Whether the reply is the answer to a question.
+    /// True when the reply is the answer to a question.
     fn asks(self) -> bool {
         false
     }
 
     /// True for a call that synchronizes with every earlier call of another thread whose effect it
-    /// sees, and with every later one that sees its effect.
+    /// observes, and with every later one that observes its effect.
     fn is_tight(self) -> bool {
         false
     }
@@ -113,19 +114,19 @@ pub(crate) trait Request: Copy + Words {
         self.asks()
     }
 
-    /// True for a call that never leaves the object as it was. A loop that does nothing else does
-    /// not wait for another thread.
+    /// True for a call that always changes the object. A loop of such calls only does not wait for
+    /// another thread.
     fn always_changes(self) -> bool {
         let effect = self.intended_lock_effect();
         effect.is_some_and(|effect| !matches!(effect, Effect::Take { waits: false, .. }))
     }
 
-    /// The effect on the lock that the object is, if the call succeeds.
+    /// Returns the effect on the lock that the object is, if the call succeeds.
     fn intended_lock_effect(self) -> Option<Effect> {
         None
     }
 
-    /// The effect on the lock that the object is, of a call with this reply.
+    /// Returns the effect on the lock that the object is, of a call with this reply.
     fn lock_effect(self, reply: Reply) -> Option<Effect> {
         let is_refused = self.takes() && reply.to_grant() == Grant::Refused;
         self.intended_lock_effect().filter(|_| !is_refused)
@@ -136,38 +137,39 @@ pub(crate) trait Request: Copy + Words {
         false
     }
 
-    /// True for a call whose reply says that the object is poisoned.
+    /// True for a call whose reply reports that the object is poisoned.
     fn finds_poison(self, reply: Reply) -> bool {
         self.takes() && reply.to_grant() == Grant::Taken { poisoned: true }
     }
 
-    /// Whether it stays open once it is, always turns out the same then, and leaves nothing behind
-    /// that another call could notice. Such a call is in no order with the others: it only comes after
-    /// the one that opened it.
+    /// True for a call that stays open once it is open, has one outcome then, and has no effect
+    /// that another call could observe. Such a call is not ordered with the others; it only happens
+    /// after the one that opened it.
     fn is_silent(self) -> bool {
         false
     }
 
-    /// Whether it gives back what others may wait for, so that it must happen whatever else does.
+    /// True for a call that releases something that others may wait for, so that it is performed in
+    /// any case.
     fn gives_back(self) -> bool {
         false
     }
 
-    /// Whether a call with this reply left the object as it was.
+    /// True when a call with this reply left the object unchanged.
     fn changed_nothing(self, reply: Reply) -> bool {
         self.asks() || self.takes() && reply.to_grant() == Grant::Refused
     }
 
-    /// What a trace should say of this reply, where the call alone does not tell.
+    /// Returns a remark on this reply for traces, where the call alone does not imply it.
     fn remark(self, _reply: Reply) -> Option<&'static str> {
         None
     }
 }
 
-/// Lists the primitives; everything here does no more than ask the right one.
+/// Lists the primitives, and defines the enums and methods that dispatch to them.
 macro_rules! machines {
     ($($(#[$doc:meta])* $name:ident($module:ident, $word:literal);)*) => {
-        /// A synchronisation object in some state.
+        /// A synchronization object in some state.
         #[derive(PartialEq, Eq, Debug)]
         pub enum Object {
             $($(#[$doc])* $name($module::$name),)*
@@ -180,7 +182,7 @@ macro_rules! machines {
                 }
             }
 
-            /// Keeps the memory that the old state had, if it was one of the same kind.
+            /// Reuses the memory of the old state, if both have the same kind.
             fn clone_from(&mut self, other: &Self) {
                 match (self, other) {
                     $((Object::$name(machine), Object::$name(other)) => machine.clone_from(other),)*
@@ -189,7 +191,7 @@ macro_rules! machines {
             }
         }
 
-        /// A call on a synchronisation object.
+        /// A call on a synchronization object.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Call {
             $($(#[$doc])* $name($module::Call),)*
@@ -220,7 +222,7 @@ macro_rules! machines {
             }
         }
 
-        /// The initial state of an object.
+        /// The text form of an object's initial state.
         impl Words for Object {
             fn write(&self, out: &mut String) {
                 match self {
@@ -248,8 +250,8 @@ macro_rules! machines {
                 }
             }
 
-            /// True for a call that never leaves the object as it was, so that a loop that does
-            /// nothing else does not wait for another thread.
+            /// True for a call that always changes the object, so that a loop of such calls only
+            /// does not wait for another thread.
             #[inline]
             pub fn always_changes(&self) -> bool {
                 match self {
@@ -257,14 +259,14 @@ macro_rules! machines {
                 }
             }
 
-            /// The effect on the lock that the object is, if the call succeeds.
+            /// Returns the effect on the lock that the object is, if the call succeeds.
             pub(crate) fn intended_lock_effect(&self) -> Option<Effect> {
                 match self {
                     $(Call::$name(call) => call.intended_lock_effect(),)*
                 }
             }
 
-            /// The effect on the lock that the object is, of a call with this reply.
+            /// Returns the effect on the lock that the object is, of a call with this reply.
             #[inline]
             pub(crate) fn lock_effect(&self, reply: Reply) -> Option<Effect> {
                 match self {
@@ -279,21 +281,21 @@ macro_rules! machines {
                 }
             }
 
-            /// True for a call whose reply says that the object is poisoned.
+            /// True for a call whose reply reports that the object is poisoned.
             pub(crate) fn finds_poison(&self, reply: Reply) -> bool {
                 match self {
                     $(Call::$name(call) => call.finds_poison(reply),)*
                 }
             }
 
-            /// One word for schedules and traces.
+            /// Returns one word for schedules and traces.
             pub fn label(&self) -> &'static str {
                 match self {
                     $(Call::$name(call) => call.label(),)*
                 }
             }
 
-            /// How the attempt to take something went, if this call is one.
+            /// Returns the result of the attempt to take something, if this call is one.
             pub fn grant(&self, reply: Reply) -> Option<Grant> {
                 let takes = match self {
                     $(Call::$name(call) => call.takes(),)*
@@ -301,16 +303,15 @@ macro_rules! machines {
                 takes.then(|| reply.to_grant())
             }
 
-            /// Whether it gives back what others may wait for, so that it must happen whatever else
-            /// does.
+            /// True for a call that releases something that others may wait for, so that it is
+            /// performed in any case.
             pub fn gives_back(&self) -> bool {
                 match self {
                     $(Call::$name(call) => call.gives_back(),)*
                 }
             }
 
-            /// Whether the call is in no order with others on its object, but for the one that
-            /// opened it.
+            /// True for a call that is ordered only with the call on its object that opened it.
             #[inline]
             pub(crate) fn is_silent(&self) -> bool {
                 match self {
@@ -318,15 +319,15 @@ macro_rules! machines {
                 }
             }
 
-            /// Whether the reply is the answer to a question.
+            /// True when the reply is the answer to a question.
             pub fn asks(&self) -> bool {
                 match self {
                     $(Call::$name(call) => call.asks(),)*
                 }
             }
 
-            /// True for a call that synchronizes with all calls whose effect it sees, and with all
-            /// that see its effect.
+            /// True for a call that synchronizes with all calls whose effect it observes, and with
+            /// all that observe its effect.
             #[inline]
             pub(crate) fn is_tight(&self) -> bool {
                 match self {
@@ -334,7 +335,7 @@ macro_rules! machines {
                 }
             }
 
-            /// Whether the call left the object as it was, given the reply.
+            /// True when a call with this reply left the object unchanged.
             #[inline]
             pub(crate) fn changed_nothing(&self, reply: Reply) -> bool {
                 match self {
@@ -342,7 +343,7 @@ macro_rules! machines {
                 }
             }
 
-            /// What a trace should say of this reply, where the call alone does not tell.
+            /// Returns a remark on this reply for traces, where the call alone does not imply it.
             pub fn remark(&self, reply: Reply) -> Option<&'static str> {
                 match self {
                     $(Call::$name(call) => call.remark(reply),)*
@@ -351,14 +352,14 @@ macro_rules! machines {
         }
 
         impl Object {
-            /// How threads exclude each other by the object.
+            /// Returns the kind of mutual exclusion that the object provides.
             pub(crate) fn exclusion(&self) -> Exclusion {
                 match self {
                     $(Object::$name(_) => <$module::$name as Machine>::EXCLUSION,)*
                 }
             }
 
-            /// Whether it is a call of an object of this kind.
+            /// True when the call is one of objects of this kind.
             pub(crate) fn takes(&self, call: Call) -> bool {
                 match (self, call) {
                     $((Object::$name(_), Call::$name(_)) => true,)*
@@ -366,7 +367,7 @@ macro_rules! machines {
                 }
             }
 
-            /// Whether the call could complete now.
+            /// True when the call could complete now.
             pub fn open(&self, call: Call, by: ThreadId) -> bool {
                 match (self, call) {
                     $((Object::$name(machine), Call::$name(call)) => machine.open(call, by),)*
@@ -374,7 +375,7 @@ macro_rules! machines {
                 }
             }
 
-            /// How many ways the call could turn out if it completed now.
+            /// Returns the number of outcomes of the call if it completed now.
             pub fn outcomes(&self, call: Call, by: ThreadId) -> u32 {
                 match (self, call) {
                     $((Object::$name(machine), Call::$name(call)) => machine.outcomes(call, by),)*
@@ -392,7 +393,8 @@ macro_rules! machines {
                 }
             }
 
-            /// Which completion, counted from 0 and without silent ones, opened this silent call.
+            /// Returns the completion that opened this silent call, counted from 0 without silent
+            /// ones.
             pub(crate) fn opened_by(&self, call: Call, by: ThreadId) -> Option<u32> {
                 match (self, call) {
                     $((Object::$name(machine), Call::$name(call)) => machine.opened_by(call, by),)*
@@ -400,7 +402,7 @@ macro_rules! machines {
                 }
             }
 
-            /// Synchronizes-with edges of a completed call.
+            /// Returns the synchronizes-with edges of a completed call.
             #[inline]
             pub(crate) fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
                 match (self, call) {
@@ -409,14 +411,14 @@ macro_rules! machines {
                 }
             }
 
-            /// The thread whose move would open the object again, if one can be named.
+            /// Returns the thread whose next call would open the object again, if one can be named.
             pub fn blocked_by(&self) -> Option<ThreadId> {
                 match self {
                     $(Object::$name(machine) => machine.blocked_by(),)*
                 }
             }
 
-            /// Whether the thread has something of the object's that others may have to wait for.
+            /// True when the thread holds a part of the object that others may have to wait for.
             pub fn held_by(&self, thread: ThreadId) -> bool {
                 match self {
                     $(Object::$name(machine) => machine.held_by(thread),)*
@@ -439,11 +441,11 @@ machines! {
     Monitor(monitor, "monitor");
     /// A mutual-exclusion lock.
     Mutex(mutex, "mutex");
-    /// Something to be done once.
+    /// An initialization that is done once.
     Once(once, "once");
-    /// Where a thread parks.
+    /// The token by which a thread is unparked.
     Parker(parker, "parker");
-    /// A place where messages are left.
+    /// A queue of messages.
     Port(port, "port");
     /// A readers-writer lock.
     RwLock(rwlock, "rwlock");

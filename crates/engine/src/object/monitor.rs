@@ -1,9 +1,10 @@
-//! A monitor: a lock with condition queues, after Hoare and after Mesa.
+//! A monitor: a lock with condition queues, with the semantics of Hoare or of Mesa.
 //!
-//! Conditions are first in, first out. *Signal and continue*: the signaller goes on, the signalled
-//! thread competes with all others to re-enter. *Signal and urgent wait*: the monitor is handed
-//! to the signalled thread at once; the signaller waits and gets it back, before any newcomer, when
-//! that thread leaves or waits. A thread that must wait does so with the call [`Call::Resume`].
+//! Conditions are first in, first out. *Signal and continue*: the signaller continues, and the
+//! signalled thread competes with all others to re-enter. *Signal and urgent wait*: the monitor is
+//! handed to the signalled thread at once. The signaller waits, and gets the monitor back, before
+//! any newcomer, when that thread leaves or waits. A thread that must wait does so with the call
+//! [`Call::Resume`].
 
 use super::effect::{Effect, Mode};
 use super::synchronization::Synchronization;
@@ -13,12 +14,12 @@ use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
 use crate::base::words::{Problem, Reader, Words, tables};
 
-/// What becomes of a thread that signals.
+/// The effect of a signal on the thread that signals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Discipline {
-    /// It goes on.
+    /// It continues.
     SignalContinue,
-    /// It makes way for the signalled thread.
+    /// It hands the monitor to the signalled thread and waits.
     SignalUrgent,
 }
 
@@ -27,30 +28,31 @@ pub enum Discipline {
 pub struct Monitor {
     discipline: Discipline,
     inside: Option<ThreadId>,
-    /// Who waits for which condition, in order of arrival.
+    /// Conditions and the threads that wait for them, in order of arrival.
     waiting: Vec<(u32, ThreadId)>,
     /// Signalled threads that compete to re-enter (signal and continue).
     signalled: Vec<ThreadId>,
-    /// Signallers that made way, the last first in line (signal and urgent wait).
+    /// Signallers that handed the monitor over; the last re-enters first (signal and urgent wait).
     urgent: Vec<ThreadId>,
 }
 
-/// What threads can ask of a monitor.
+/// Calls of a monitor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Go in, waiting until it is free.
+    /// Enters, after waiting until the monitor is free.
     Enter,
-    /// Go out.
+    /// Leaves.
     Exit,
-    /// Go out and wait for a signal of this condition.
+    /// Leaves and waits for a signal of this condition.
     Wait(u32),
-    /// Go in again after waiting or making way.
+    /// Re-enters after a wait or after handing the monitor over.
     Resume,
-    /// Wake the first that waits for this condition; the answer is whether to make way.
+    /// Signals the first thread that waits for this condition. The answer is true when the
+    /// signaller hands the monitor over.
     Signal(u32),
-    /// Wake all that wait for this condition.
+    /// Signals all threads that wait for this condition.
     SignalAll(u32),
-    /// How many wait for this condition.
+    /// Reads the number of threads that wait for this condition.
     Waiting(u32),
 }
 
@@ -111,7 +113,7 @@ impl Request for Call {
 
     fn lock_effect(self, reply: Reply) -> Option<Effect> {
         match self {
-            // A signaller that makes way leaves the monitor.
+            // A signaller that hands the monitor over leaves it.
             Call::Signal(_) => reply.to_answer().then_some(Effect::Release),
             _ => self.intended_lock_effect(),
         }
@@ -119,7 +121,7 @@ impl Request for Call {
 }
 
 impl Monitor {
-    /// A free monitor.
+    /// Creates a free monitor.
     pub fn new(discipline: Discipline) -> Self {
         Monitor {
             discipline,
@@ -130,7 +132,7 @@ impl Monitor {
         }
     }
 
-    /// The first thread that waits for the condition leaves the queue.
+    /// Removes the first thread that waits for the condition from the queue.
     fn take_waiting(&mut self, condition: u32) -> Option<ThreadId> {
         let first = self
             .waiting
@@ -140,7 +142,7 @@ impl Monitor {
     }
 }
 
-// By hand, because the search copies many states, and this keeps the memory of the old ones.
+// By hand: the search copies many states, and `clone_from` reuses the memory of the old ones.
 impl Clone for Monitor {
     fn clone(&self) -> Self {
         Monitor {
@@ -225,8 +227,8 @@ impl Machine for Monitor {
         self.inside
     }
 
-    /// Who goes in knows what those did who were inside before. Who signals stays inside, unless it
-    /// makes way.
+    /// A leave synchronizes with the next entry. A signaller stays inside, unless it hands the
+    /// monitor over.
     fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
         match call {
             Call::Enter | Call::Resume => Synchronization::acquire(0),

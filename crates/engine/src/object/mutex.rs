@@ -1,4 +1,4 @@
-//! A mutual-exclusion lock: one holder, everyone else waits for a grant.
+//! A mutual-exclusion lock: one holder; other threads wait for a grant.
 
 use super::effect::{Effect, Mode};
 use super::synchronization::Synchronization;
@@ -15,21 +15,21 @@ pub struct Mutex {
     poisoned: bool,
 }
 
-/// What threads can ask of a lock.
+/// Calls of a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Take it, waiting while a thread holds it.
+    /// Takes the lock, after waiting while a thread holds it.
     Lock,
-    /// Take it if no thread holds it.
+    /// Takes the lock if no thread holds it.
     TryLock,
-    /// Give it back.
+    /// Releases the lock.
     Unlock {
-        /// Whether the holder began to panic while it had the lock.
+        /// True when the holder began to panic while it held the lock.
         poison: bool,
     },
-    /// Ask whether some holder panicked.
+    /// Asks whether the lock is poisoned.
     IsPoisoned,
-    /// Forget that some holder panicked.
+    /// Removes the poison.
     ClearPoison,
 }
 
@@ -93,7 +93,7 @@ impl Request for Call {
 }
 
 impl Mutex {
-    /// A free lock.
+    /// Creates a free lock.
     pub fn new(poisoned: bool) -> Self {
         Mutex {
             holder: None,
@@ -101,7 +101,7 @@ impl Mutex {
         }
     }
 
-    /// Whether some holder panicked.
+    /// True when a holder panicked.
     pub fn poisoned(&self) -> bool {
         self.poisoned
     }

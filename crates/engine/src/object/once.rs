@@ -1,7 +1,7 @@
-//! Something to be done once: one thread does it, the others wait until it is done.
+//! An initialization that is done once: one thread performs it, the others wait until it is done.
 //!
-//! A thread that panics while it does it leaves it poisoned. The next thread either insists on doing it
-//! all the same, or only learns of the poison.
+//! A thread that panics during the initialization leaves the object poisoned. The next thread
+//! either performs the initialization anyway, or is only informed of the poison.
 
 use super::synchronization::Synchronization;
 use super::{Exclusion, Machine, Request};
@@ -10,39 +10,40 @@ use crate::base::outcome::Outcome;
 use crate::base::reply::{Grant, Reply};
 use crate::base::words::{Problem, Reader, Words, tables};
 
-/// How far it has come.
+/// The state of the initialization.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Once {
     /// No thread has begun.
     #[default]
     New,
-    /// This thread does it.
+    /// This thread performs it.
     Running(ThreadId),
     /// It is done.
     Done,
-    /// The last thread that did it panicked.
+    /// The last thread that performed it panicked.
     Poisoned,
 }
 
-/// What threads can ask of it.
+/// Calls of a once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Do it unless it is done, waiting while another thread does it. Taken: the caller does it, unless it
-    /// is poisoned and the caller does not insist. Refused: it is done already.
+    /// Begins the initialization, after waiting while another thread performs it. Taken: the caller
+    /// performs it, unless it is poisoned and the caller does not insist. Refused: it is done
+    /// already.
     Begin {
-        /// Whether to do it even if it is poisoned.
+        /// True to perform it even if it is poisoned.
         insist: bool,
     },
-    /// It is done, or the thread that did it panicked.
+    /// Ends the initialization, because it is done or its thread panicked.
     Finish {
-        /// Which of the two.
+        /// True when the thread panicked.
         poison: bool,
     },
-    /// Ask whether it is done.
+    /// Asks whether the initialization is done.
     IsCompleted,
-    /// Wait until it is done. The answer is whether it is poisoned instead.
+    /// Waits until the initialization is done. The answer is true when it is poisoned instead.
     Wait {
-        /// Whether to go on waiting if it is poisoned.
+        /// True to continue waiting if it is poisoned.
         insist: bool,
     },
 }

@@ -1,13 +1,13 @@
-//! Where one thread parks: it waits for a token that others leave.
+//! A parker: the token that a parked thread waits for and other threads set.
 //!
-//! There is one for every thread that parks or is unparked. It holds one token at most, so a second
-//! `unpark` before the next `park` is lost, as with std's.
+//! There is one for every thread that parks or is unparked, and one for every other token of that kind. It
+//! holds at most one token, so a second `unpark` before the next `park` has no effect, as in std.
 //!
-//! A spurious wake-up is no call: whether it happens is decided before the thread looks for its
-//! token ([`Operation::Chance`](crate::Operation::Chance)), and if so it leaves the token alone. So
-//! it is not ordered with those who unpark, and a wake-up that *may* happen never hides that the
-//! token does not come. That a thread leaves a token behind cannot be told from taking it and waking
-//! up spuriously at the next `park`.
+//! A spurious wake-up is no call. It is decided before the thread checks for its token
+//! ([`Operation::Chance`](crate::Operation::Chance)), and leaves the token unchanged. So it is not
+//! ordered with unparks, and a possible wake-up never hides a missing token. A wake-up that leaves
+//! a token is indistinguishable from one that takes it, followed by a spurious wake-up at the next
+//! `park`.
 
 use super::synchronization::Synchronization;
 use super::{Machine, Request};
@@ -19,20 +19,19 @@ use crate::base::words::{Problem, Reader, tables};
 /// The parker's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parker {
-    owner: ThreadId,
+    owner: Option<ThreadId>,
     token: bool,
 }
 
-/// What threads can ask of a parker.
+/// Calls of a parker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Take the token, waiting until it is there. The answer is whether the time ran out before
-    /// that.
+    /// Takes the token, after waiting for it. The answer is true when the wait timed out.
     Park {
-        /// Whether the time may run out.
+        /// True when the wait may time out.
         timeout: bool,
     },
-    /// Leave the token.
+    /// Sets the token.
     Unpark,
 }
 
@@ -58,7 +57,7 @@ impl Request for Call {
         }
     }
 
-    /// It found no token.
+    /// A park that timed out found no token.
     fn changed_nothing(self, reply: Reply) -> bool {
         matches!(self, Call::Park { .. }) && reply.to_answer()
     }
@@ -70,16 +69,25 @@ impl Request for Call {
 }
 
 impl Parker {
-    /// A parker without its token.
+    /// Creates a parker without its token.
     pub fn new(owner: ThreadId) -> Self {
         Parker {
-            owner,
+            owner: Some(owner),
             token: false,
         }
     }
 
-    /// The thread that parks here, for messages. (The search may know it by another name.)
-    pub fn owner(&self) -> ThreadId {
+    /// Creates a parker without its token on which any thread may park.
+    pub fn of_any() -> Self {
+        Parker {
+            owner: None,
+            token: false,
+        }
+    }
+
+    /// Returns the thread that parks here, for messages, if there is only one. (The search may use
+    /// another identifier for it.)
+    pub fn owner(&self) -> Option<ThreadId> {
         self.owner
     }
 }
@@ -88,8 +96,8 @@ impl Machine for Parker {
     type Call = Call;
 
     fn read_initial(_words: &mut Reader<'_>) -> Result<Self, Problem> {
-        // The owner is used in diagnostics only, which ask the running world.
-        Ok(Parker::new(ThreadId::MAIN))
+        // The owner is used in diagnostics only, which use the state of the running world.
+        Ok(Parker::of_any())
     }
 
     fn open(&self, call: Call, _by: ThreadId) -> bool {

@@ -1,12 +1,12 @@
-//! A port: some threads leave messages in it, one thread at a time takes them out.
+//! A port: a queue to which several threads send and from which one thread at a time receives.
 //!
-//! A port is no process of its own. To send is a send, to receive is a receive that chooses among
-//! the messages that are there. A port has no calls, so sends that are not received in between stay
-//! unordered.
+//! A port is not a process of its own. A send is a send event, and a receive is a receive event
+//! that chooses among the messages in the port. A port has no calls, so sends without a receive in
+//! between stay unordered.
 //!
-//! In an *ordered* port messages of all threads are taken in the order they were sent. In any
-//! other port that holds for the messages of one thread only: those of different threads may overtake
-//! each other on the way, as on a network (reachability testing, Carver and Lei).
+//! An *ordered* port delivers the messages of all threads in the order of their sends. Any other
+//! port does so only for the messages of one thread; those of different threads may overtake each
+//! other, as on a network (reachability testing, Carver and Lei).
 
 use super::synchronization::Synchronization;
 use super::{Machine, Object, Request};
@@ -21,11 +21,11 @@ pub struct Port {
     ordered: bool,
     /// Number of senders, if that is known.
     senders: Option<u32>,
-    /// In the order they were sent.
+    /// In the order of their sends.
     messages: Vec<Message>,
     sent: u32,
     last_sent: Option<EventId>,
-    /// The latest receive of a message of each thread.
+    /// By thread, the latest receive of one of its messages.
     taken: Vec<(ThreadId, EventId)>,
 }
 
@@ -57,7 +57,7 @@ impl Machine for Port {
 
     fn read_initial(words: &mut Reader<'_>) -> Result<Self, Problem> {
         Ok(match words.read()? {
-            // A graph has the hang-ups, so that the number of senders is not needed.
+            // A graph contains the hang-ups, so it does not need the number of senders.
             true => Port::ordered(0),
             false => Port::unordered(),
         })
@@ -77,7 +77,7 @@ impl Machine for Port {
 }
 
 impl Object {
-    /// The port of a port operation.
+    /// Returns the port of a port operation.
     pub(crate) fn port(&self) -> &Port {
         match self {
             Object::Port(port) => port,
@@ -85,7 +85,7 @@ impl Object {
         }
     }
 
-    /// The port of a port operation.
+    /// Returns the port of a port operation.
     pub(crate) fn port_mut(&mut self) -> &mut Port {
         match self {
             Object::Port(port) => port,
@@ -95,7 +95,7 @@ impl Object {
 }
 
 impl Port {
-    /// A port in which messages of different threads may overtake each other.
+    /// Creates a port in which messages of different threads may overtake each other.
     pub fn unordered() -> Self {
         Port {
             ordered: false,
@@ -107,7 +107,7 @@ impl Port {
         }
     }
 
-    /// A port in which messages keep their order, with this number of senders.
+    /// Creates a port in which messages keep their order, with this number of senders.
     pub fn ordered(senders: u32) -> Self {
         Port {
             ordered: true,
@@ -125,17 +125,17 @@ impl Port {
         self.senders == Some(0)
     }
 
-    /// One more could send.
+    /// Adds a sender, if their number is known.
     pub(crate) fn add_sender(&mut self) {
         self.senders = self.senders.map(|senders| senders + 1);
     }
 
-    /// One fewer could send.
+    /// Removes a sender, if their number is known.
     pub(crate) fn hang_up(&mut self) {
         self.senders = self.senders.map(|senders| senders.saturating_sub(1));
     }
 
-    /// The number of the message, and the message before it in an ordered port.
+    /// Adds a message; returns its number, and the send before it in an ordered port.
     pub(crate) fn send(&mut self, send: EventId) -> (u32, Option<EventId>) {
         let number = self.sent;
         self.sent += 1;
@@ -144,12 +144,12 @@ impl Port {
         (number, previous.filter(|_| self.ordered))
     }
 
-    /// The messages that could be taken now.
+    /// Returns the messages that could be received now.
     pub(crate) fn heads(&self) -> impl Iterator<Item = Message> + '_ {
         heads(&self.messages, self.ordered, |message| message.send.thread).copied()
     }
 
-    /// The sends of all messages that are there.
+    /// Returns the sends of all messages in the port.
     pub(crate) fn left(&self) -> impl Iterator<Item = EventId> + '_ {
         self.messages.iter().map(|message| message.send)
     }
@@ -167,7 +167,8 @@ impl Port {
         }
     }
 
-    /// The receive that took the last message of a thread, unless some are still there.
+    /// Returns the receive that took the last message of a thread, unless one of its messages is
+    /// still there.
     pub(crate) fn delivered(&self, sender: ThreadId) -> Option<EventId> {
         let waits = self.messages.iter().any(|one| one.send.thread == sender);
         let taken = self.taken.iter().find(|(thread, _)| *thread == sender);
@@ -175,8 +176,8 @@ impl Port {
     }
 }
 
-/// The messages that a receive could take, of those in a port in the order they were sent: the first of
-/// all in an ordered port, else the first of each sender.
+/// Returns the messages that a receive could take, of those in a port in the order of their sends:
+/// in an ordered port the first of all, else the first of each sender.
 pub(crate) fn heads<M>(
     messages: &[M],
     ordered: bool,
@@ -190,7 +191,7 @@ pub(crate) fn heads<M>(
     all.filter(is_head).map(|(_, message)| message)
 }
 
-/// True when a receive from these ports need not wait: some port has a message, or none will get one.
+/// True when a receive from these ports need not wait: some port has a message, or all are closed.
 pub(crate) fn can_receive<'p>(mut ports: impl Iterator<Item = &'p Port> + Clone) -> bool {
     ports.clone().any(Port::has_messages) || ports.all(Port::is_closed)
 }

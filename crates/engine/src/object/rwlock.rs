@@ -1,20 +1,21 @@
 //! A readers-writer lock: any number of readers, or one writer.
 //!
-//! Completions are in one total order, those of readers too, although two readers who overlap could
-//! come either way round without a difference.
+//! Completions are in one total order, those of readers included, although the order of two
+//! overlapping readers makes no difference.
 //!
-//! Readers may overtake a writer that waits. std leaves that open, and on some systems the lock lets no
-//! further reader in while a writer waits. For a thread that reads already, that is a deadlock: the
-//! writer waits for it, and it for the writer. So a second read of a thread has two alternatives
-//! ([`Chance::WriterFirst`](crate::Chance::WriterFirst)): it is granted as every read, or it is a
-//! [`Call::ReadBehind`], which waits for ever. The thread does nothing after that, so whatever another
-//! thread does, until it waits to write, can also come before. Hence the second alternative is possible
-//! exactly if a writer waits at the end of the execution; else the execution does not count.
+//! Readers may overtake a waiting writer. std leaves that open, and on some systems the lock admits
+//! no further reader while a writer waits. For a thread that already reads, that is a deadlock with
+//! the writer. So a second read of a thread has two alternatives
+//! ([`Chance::WriterFirst`](crate::Chance::WriterFirst)): a granted read, or a
+//! [`Call::ReadBehind`], which waits for ever. The thread does nothing after that, so other threads
+//! can perform their operations up to the waiting write before it. Hence the second alternative is
+//! possible exactly if a writer waits at the end of the execution; else the execution does not
+//! count.
 //!
-//! A thread that reads for the first time and would have to wait for a writer adds nothing by itself: the
-//! read is granted after the writer, an order that is explored anyway. It is different only if the thread
-//! that keeps the writer waiting waits for this very reader. That deadlock is not looked for, as every
-//! read would have two alternatives then.
+//! A first read of a thread that waits for a writer adds no behaviour by itself: the read is
+//! granted after the writer, an order that is explored anyway. It differs only if the thread that
+//! keeps the writer waiting waits for this reader. That deadlock is not searched for, because every
+//! read would then have two alternatives.
 
 use super::effect::{Effect, Mode};
 use super::synchronization::Synchronization;
@@ -28,36 +29,36 @@ use crate::base::words::{Problem, Reader, Words, tables};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RwLock {
     writer: Option<ThreadId>,
-    /// In the order they came; a thread is here as often as it has the lock.
+    /// In order of arrival; a thread occurs once for each time it holds the lock.
     readers: Vec<ThreadId>,
     poisoned: bool,
 }
 
-/// What threads can ask of a lock.
+/// Calls of a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Take it for reading, waiting while a thread writes.
+    /// Takes the lock for reading, after waiting while a thread writes.
     Read,
-    /// Take it for reading again, when no writer waits any more; one does, for the caller.
+    /// Takes the lock for reading again once no writer waits; a writer waits for the caller.
     ReadBehind,
-    /// Take it for reading if no thread writes.
+    /// Takes the lock for reading if no thread writes.
     TryRead,
-    /// Take it for writing, waiting while a thread reads or writes.
+    /// Takes the lock for writing, after waiting while a thread reads or writes.
     Write,
-    /// Take it for writing if no thread reads or writes.
+    /// Takes the lock for writing if no thread reads or writes.
     TryWrite,
-    /// Stop reading.
+    /// Releases the lock after reading.
     ReadUnlock,
-    /// Stop writing.
+    /// Releases the lock after writing.
     WriteUnlock {
-        /// Whether the writer began to panic while it had the lock.
+        /// True when the writer began to panic while it held the lock.
         poison: bool,
     },
-    /// Stop writing and read, with no other writer in between.
+    /// Changes from writing to reading, with no other writer in between.
     Downgrade,
-    /// Ask whether some writer panicked.
+    /// Asks whether the lock is poisoned.
     IsPoisoned,
-    /// Forget that some writer panicked.
+    /// Removes the poison.
     ClearPoison,
 }
 
@@ -129,7 +130,7 @@ impl Request for Call {
 }
 
 impl RwLock {
-    /// A free lock.
+    /// Creates a free lock.
     pub fn new(poisoned: bool) -> Self {
         RwLock {
             poisoned,
@@ -137,7 +138,7 @@ impl RwLock {
         }
     }
 
-    /// Whether some writer panicked.
+    /// True when a writer panicked.
     pub fn poisoned(&self) -> bool {
         self.poisoned
     }
@@ -233,7 +234,8 @@ impl Machine for RwLock {
         self.writer == Some(thread) || self.readers.contains(&thread)
     }
 
-    /// Readers know what writers did, but not what other readers did; a writer knows both.
+    /// A release by a writer synchronizes with later readers and writers, a release by a reader
+    /// with later writers only.
     fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
         let (written, read) = (0, 1);
         match call {

@@ -1,7 +1,7 @@
-//! A semaphore: permits that threads take and give back.
+//! A semaphore: permits that threads acquire and release.
 //!
-//! A counting semaphore holds any number of permits, so giving one back never waits. A binary one
-//! holds at most one: taking and giving back strictly alternate, and either may wait.
+//! A counting semaphore holds any number of permits, so a release never waits. A binary one holds
+//! at most one: acquire and release strictly alternate, and either may wait.
 
 use super::synchronization::Synchronization;
 use super::{Exclusion, Machine, Request};
@@ -17,14 +17,14 @@ pub struct Semaphore {
     binary: bool,
 }
 
-/// What threads can ask of a semaphore.
+/// Calls of a semaphore.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
-    /// Take a permit, waiting until there is one.
+    /// Takes a permit, after waiting for one.
     Acquire,
-    /// Take a permit if there is one.
+    /// Takes a permit if one is available.
     TryAcquire,
-    /// Give a permit back; to a binary semaphore, waiting until it has none.
+    /// Returns a permit; to a binary semaphore, after waiting until it has none.
     Release,
 }
 
@@ -63,7 +63,7 @@ impl Request for Call {
 }
 
 impl Semaphore {
-    /// A counting semaphore with this number of permits.
+    /// Creates a counting semaphore with this number of permits.
     pub fn counting(permits: u32) -> Self {
         Semaphore {
             permits,
@@ -71,7 +71,7 @@ impl Semaphore {
         }
     }
 
-    /// A binary semaphore with or without its permit.
+    /// Creates a binary semaphore with or without its permit.
     pub fn binary(available: bool) -> Self {
         Semaphore {
             permits: u32::from(available),
@@ -122,8 +122,8 @@ impl Machine for Semaphore {
         }
     }
 
-    /// A permit comes with what all those had seen who gave one back. Who gives the permit of a binary
-    /// semaphore back has waited until it was taken.
+    /// All earlier releases synchronize with an acquire. The release of a binary semaphore waits
+    /// for the acquire of its permit, so that acquire synchronizes with it.
     fn synchronization(&self, call: Call, reply: Reply) -> Synchronization {
         let (given, taken) = (0, 1);
         match (call, self.binary) {

@@ -22,7 +22,7 @@ impl Synchronization {
         releases: None,
     };
 
-    /// Acquires this clock.
+    /// Creates the synchronization of a call that acquires this clock.
     pub(crate) fn acquire(clock: SyncClock) -> Self {
         Synchronization {
             acquires: [Some(clock), None],
@@ -30,7 +30,7 @@ impl Synchronization {
         }
     }
 
-    /// Releases to this clock.
+    /// Creates the synchronization of a call that releases to this clock.
     pub(crate) fn release(clock: SyncClock) -> Self {
         Synchronization {
             acquires: [None; 2],
@@ -38,14 +38,14 @@ impl Synchronization {
         }
     }
 
-    /// Acquires this clock as well.
+    /// Adds a clock to acquire.
     pub(crate) fn and_acquire(mut self, clock: SyncClock) -> Self {
         let free = self.acquires.iter_mut().find(|clock| clock.is_none());
         *free.expect("raddle: a call acquires two clocks at most") = Some(clock);
         self
     }
 
-    /// Releases to this clock as well.
+    /// Sets the clock to release to.
     pub(crate) fn and_release(self, clock: SyncClock) -> Self {
         Synchronization {
             releases: Some(clock),
@@ -53,12 +53,12 @@ impl Synchronization {
         }
     }
 
-    /// Clocks to acquire.
+    /// Returns the clocks to acquire.
     pub(crate) fn acquires(&self) -> impl Iterator<Item = SyncClock> + use<> {
         self.acquires.into_iter().flatten()
     }
 
-    /// Clock to release to.
+    /// Returns the clock to release to.
     pub(crate) fn releases(&self) -> Option<SyncClock> {
         self.releases
     }

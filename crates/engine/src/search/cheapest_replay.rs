@@ -52,7 +52,7 @@ impl Strategy for CheapestReplay {
         self.binding.replay(&mut self.graph, state, event)
     }
 
-    /// Same answer as the search gave.
+    /// Decides as the search did.
     fn repeats(&mut self, _state: &State, thread: ThreadId) -> Repeat {
         let thread = self.binding.to_graph(thread);
         let left = &self.steps[self.position.min(self.steps.len())..];

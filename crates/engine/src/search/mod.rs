@@ -9,7 +9,8 @@
 //! One run of the program is one path down that tree. The graph is linearized and replayed, then
 //! extended with the first choice at every step. All other choices are pushed on a stack of
 //! [`Branch`]es. A revisit starts a new [`Frame`] with the part of the graph that it keeps. Memory
-//! grows with the depth of the tree, never with its size.
+//! grows with the depth of the tree, never with its size. A search whose tree is too deep, because
+//! of loops that are not recognised, gives up.
 
 mod bound;
 mod cheapest_replay;
@@ -48,9 +49,15 @@ use crate::model::operation::Operation;
 use crate::world::State;
 use crate::world::strategy::{self, Capabilities, Extent, KnownClass, Progress, Repeat, Strategy};
 
-/// Pauses and events, respectively, after which a thread is scheduled after those with fewer.
+/// Number of pauses, and of events, after which a thread is scheduled after those with fewer,
+/// because it may be in an unrecognised spin loop.
 const PATIENCE: u32 = 8;
 const LONG_TURN: usize = 1024;
+
+/// Maximum events of all graphs that are kept for their branches: some 400 MiB.
+const MAX_KEPT: usize = 1 << 20;
+/// Number of graphs after which their events are counted again.
+const FRAMES_BETWEEN_COUNTS: usize = 64;
 
 /// The exhaustive search: runs every class of executions exactly once.
 #[derive(Debug, Default)]
@@ -59,7 +66,7 @@ pub struct Exhaustive {
     spare: Vec<Frame>,
     /// Number of operations of the current graph that have been replayed.
     position: usize,
-    /// The write that is performed next and whose value is unknown, with its position in the run.
+    /// Write that is performed next and whose value is unknown, with its position in the run.
     unknown: Option<(EventId, usize)>,
     binding: Binding,
     extending: bool,
@@ -68,7 +75,7 @@ pub struct Exhaustive {
     /// Seed of the canonical order of threads; see [`graph::Graph::shuffled`].
     order: u64,
     random_order: Option<RandomOrder>,
-    /// True when branches that change only coherence are put off.
+    /// True when branches that change only coherence are deferred.
     sources_first: bool,
     /// Number of classes run.
     counted: u64,
@@ -164,10 +171,10 @@ impl Exhaustive {
             match change {
                 Change::Revisit { receive, send } => self.start_revisit(receive, send, None),
                 Change::RevisitGroup {
-                    meeting,
+                    pass,
                     newest,
                     companions,
-                } => self.start_revisit(meeting, newest, Some(companions)),
+                } => self.start_revisit(pass, newest, Some(companions)),
                 change => frame.make(change),
             }
             return true;
@@ -233,7 +240,18 @@ impl Exhaustive {
         true
     }
 
-    /// Drops everything that is left to run.
+    /// True when the graphs that are kept for their branches have too many events. Loops that are not
+    /// recognised make ever longer graphs, each with branches.
+    fn is_too_large(&self) -> bool {
+        let count = self.frames.len();
+        if count == 0 || !count.is_multiple_of(FRAMES_BETWEEN_COUNTS) {
+            return false;
+        }
+        let events = self.frames.iter().map(|frame| frame.steps.len());
+        events.sum::<usize>() > MAX_KEPT
+    }
+
+    /// Drops all branches that are left to run.
     #[cold]
     fn give_up(&mut self) {
         self.gave_up = true;
@@ -264,7 +282,7 @@ impl Exhaustive {
         }
     }
 
-    /// True when an execution was too long, and the search runs no more.
+    /// True when an execution was too long, or too many events are kept, and the search runs no more.
     pub(crate) fn gave_up(&self) -> bool {
         self.gave_up
     }
@@ -322,7 +340,8 @@ impl Exhaustive {
         self.first(state, |_| true)
     }
 
-    /// The same among the threads that `select` returns true for, in the running world.
+    /// Returns the first such thread among those that `select` returns true for, in the running
+    /// world.
     #[inline]
     fn first(&self, state: &State, select: impl Fn(ThreadId) -> bool) -> Option<ThreadId> {
         let graph = &self.frames.last().expect("a run has a frame").graph;
@@ -350,7 +369,7 @@ impl Exhaustive {
         }
     }
 
-    /// Weakens the graph if it is weak with an operation that is inserted next.
+    /// Makes the graph a weak one if the operation that is inserted next requires it.
     fn note_weakness(&mut self, operation: &Operation) {
         if !self.model.is_weak() {
             return;
@@ -469,9 +488,9 @@ impl Exhaustive {
             } => {
                 let barrier = binding.object(graph, state, barrier);
                 let member = binding.to_graph(member);
-                let meeting = graph.group_of_member(barrier, member, round);
-                let meeting = meeting.expect("who asks has seen the group meet");
-                frame.push_leader_question(thread, barrier, meeting, member);
+                let pass = graph.group_of_member(barrier, member, round);
+                let pass = pass.expect("who asks has seen the group meet");
+                frame.push_leader_question(thread, barrier, pass, member);
                 let (_, answer) = frame.graph.tail(thread).expect("it was just inserted");
                 return answer.outcome.answer_of(state.outcomes(here));
             }
@@ -565,12 +584,13 @@ impl Strategy for Exhaustive {
         self.extend(state)
     }
 
-    /// Inserts the calls that cannot be completed as well: they may revisit. Threads that were left polling
-    /// could go on, and stay where they are.
+    /// Inserts the calls that cannot be completed as well, because they may revisit. Threads that
+    /// were left polling are enabled, and are not extended.
     fn stuck(&mut self, state: &State) -> Result<(), Box<Divergence>> {
         self.learn_written(state.execution());
         self.start_extending(state)?;
-        let left_polling = state.execution().left_polling;
+        let execution = state.execution();
+        let left_polling = execution.left_polling || execution.polls.is_some();
         let select = |here| !left_polling || !state.is_enabled(here);
         while let Some(thread) = self.first(state, select) {
             self.insert_call(state, thread);
@@ -594,7 +614,8 @@ impl Strategy for Exhaustive {
             && whole
         {
             let frame = self.frames.last().expect("a run has a frame");
-            // A stale read may hide preemptions that a sequentially consistent class costs.
+            // A stale read may hide preemptions that are part of the cost of a sequentially
+            // consistent class.
             let hides = || execution.events.iter().any(|event| event.back() > 0);
             if execution.preemptions > bound.preemptions || frame.graph.weak && hides() {
                 self.exceeded = !bound.includes(&frame.graph);
@@ -605,6 +626,9 @@ impl Strategy for Exhaustive {
         match self.sampled {
             true => self.end_sample(counts),
             false => self.counted += u64::from(counts),
+        }
+        if self.is_too_large() {
+            self.give_up();
         }
     }
 
@@ -627,8 +651,8 @@ impl Strategy for Exhaustive {
         }
     }
 
-    /// A thread that repeats a read before any new write exists is stopped: a later write will
-    /// revisit its first read.
+    /// Stops a thread that repeats a read before any new write exists: a later write will revisit
+    /// its first read.
     fn repeats(&mut self, _state: &State, thread: ThreadId) -> Repeat {
         let frame = self.frames.last().expect("a run has a frame");
         let thread = self.binding.to_graph(thread);

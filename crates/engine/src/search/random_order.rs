@@ -1,10 +1,10 @@
 //! Random order of branches, so that early executions have little in common.
 //!
-//! The order in which the tree is walked does not change the classes in it. Newest branch first
-//! needs the least memory, but then executions differ only near their ends for a long time. A
-//! search that may be stopped early begins differently: it takes a random branch of the last graph
-//! or of any earlier one. It does so until too many graphs are stored. No class is run twice, and
-//! all are run if time allows.
+//! The order in which the tree is walked does not change its classes. Newest branch first needs the
+//! least memory, but then executions differ only near their ends for a long time. A search that may
+//! be stopped early begins differently: it takes a random branch of the last graph or of any
+//! earlier one, until too many graphs are stored. No class is run twice, and all are run if time
+//! allows.
 //!
 //! The canonical order of threads is random as well, once per search: see
 //! [`Graph::shuffled`](super::graph::Graph::shuffled).
@@ -13,12 +13,12 @@ use super::Exhaustive;
 use crate::base::rng::Rng;
 use crate::search::explore::frame::{Branch, Change, Frame};
 
-/// Maximum events in all stored graphs together, roughly.
+/// Maximum events in all stored graphs together, approximately; bounds the memory.
 const MOST_EVENTS: usize = 200_000;
-/// One execution in this many continues from the one before.
+/// Number of executions of which one continues from the one before.
 const GO_ON: usize = 3;
-/// A graph with only coherence branches left is skipped this many times on average, if the search
-/// puts them off.
+/// Mean number of times that a graph with only coherence branches left is skipped, if these are
+/// deferred.
 const PUT_OFF: usize = 16;
 
 /// State of the random order.
@@ -29,8 +29,8 @@ pub(super) struct RandomOrder {
 }
 
 impl Exhaustive {
-    /// Walks the tree in an order that depends on the seed. The rest of such a search cannot be
-    /// saved.
+    /// Makes the search walk the tree in an order that depends on the seed. The rest of such a
+    /// search cannot be saved.
     pub fn scattered(self, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         Exhaustive {
@@ -43,7 +43,7 @@ impl Exhaustive {
         }
     }
 
-    /// Puts off branches that change only coherence.
+    /// Defers branches that change only coherence.
     pub fn sources_first(self) -> Self {
         Exhaustive {
             sources_first: true,
@@ -114,10 +114,10 @@ impl Frame {
         let (receive, send, companions) = match change {
             Change::Revisit { receive, send } => (receive, send, None),
             Change::RevisitGroup {
-                meeting,
+                pass,
                 newest,
                 companions,
-            } => (meeting, newest, Some(companions)),
+            } => (pass, newest, Some(companions)),
             change => return self.make(change),
         };
         let whole = std::mem::replace(self, spare.pop().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Reductions that may lose classes; the user vouches that the lost ones do not matter.
+//! Reductions that may lose classes; the user asserts that the lost ones do not matter.
 //!
 //! Both come from reachability testing (Lei and Carver), where they remove sends from race sets.
 //! Here they leave out branches and revisits.
@@ -9,18 +9,18 @@ use crate::memory::clock::covers;
 use crate::object::{Call, Object, semaphore};
 use crate::search::explore::revisit::completed_before;
 
-/// Which classes are left out.
+/// The classes that are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reductions {
     /// Threads created at the same source location are interchangeable: of several whose first
-    /// operation is the same call on an object, only one is served first.
+    /// operation is the same call on an object, only one is completed first.
     pub symmetry: bool,
     /// A release of a counting semaphore precedes every other concurrent call on it.
     pub releases: bool,
 }
 
 impl Graph {
-    /// Sort key of the calls on one object; the least is completed first.
+    /// Returns the sort key of the calls on one object; the least is completed first.
     pub(super) fn rank(&self, call: EventId) -> (bool, u32) {
         (!self.is_early_release(call), self.node(call).stamp)
     }
@@ -39,12 +39,12 @@ impl Graph {
         self.reductions.releases && is_counting
     }
 
-    /// True when the two calls are symmetric, so that only one order of them is run: to exchange their
-    /// threads is an automorphism of the graph.
+    /// True when the two calls are symmetric, so that only one order of them is run: exchanging
+    /// their threads is an automorphism of the graph.
     ///
-    /// Each is the first operation of its thread, and the threads were created one after the other. After
-    /// its first call a thread is known by its place among the others, so of `n` such threads one of `n!`
-    /// orders is run, whatever they do later.
+    /// Each is the first operation of its thread, and the threads were created one after the other.
+    /// After its first call a thread is distinguished by its place among the others. So of `n` such
+    /// threads one of `n!` orders is run, for all later behaviours.
     pub(super) fn are_interchangeable(&self, one: EventId, other: EventId) -> bool {
         if !self.reductions.symmetry {
             return false;

@@ -4,7 +4,7 @@ use super::Exhaustive;
 use crate::search::explore::frame::Frame;
 use crate::search::frontier::item::Item;
 
-/// Progress of a bounded search, as far as it decides what the search may claim.
+/// Progress of a bounded search that determines its extent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     left_out: bool,
@@ -120,7 +120,7 @@ impl Exhaustive {
         Some(Item(given))
     }
 
-    /// Returns a copy of everything left to run, oldest first; `None` before the first execution.
+    /// Returns a copy of all parts left to run, oldest first; `None` before the first execution.
     /// Must be called between executions.
     pub fn left(&self) -> Option<Vec<Item>> {
         let left = (0..self.frames.len()).filter(|&index| self.has_branches(index));
@@ -133,7 +133,7 @@ impl Exhaustive {
         self.started.then(|| left.map(item).collect())
     }
 
-    /// Removes and returns everything left to run. Must be called between executions.
+    /// Removes and returns all parts left to run. Must be called between executions.
     pub fn give_all(&mut self) -> Vec<Item> {
         let mut frames = std::mem::take(&mut self.frames);
         frames.retain(|frame| !frame.branches.is_empty());

@@ -4,6 +4,7 @@ use super::coverage::CoverageGuided;
 use super::directed::Directed;
 use super::portfolio::Portfolio;
 use super::sampling::Random;
+use crate::base::rng::Rng;
 use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
 use crate::search::Exhaustive;
@@ -11,8 +12,8 @@ use crate::world::strategy::{Dispatch, Strategy};
 use crate::world::{self, State};
 
 /// The strategy of a world. The random walk is called directly: it does so little that a virtual
-/// call at every step is measurable. Strategies with a variant of their own are those that have
-/// more to say than the trait does.
+/// call at every step is measurable. Strategies with methods beyond the trait also have a variant
+/// of their own.
 pub enum Dispatcher {
     /// The uniform random walk.
     Random(Random),
@@ -80,10 +81,12 @@ impl Dispatch for Dispatcher {
         }
     }
 
-    /// The random walk does not spend random choices on steps that no other thread can observe.
     #[inline(always)]
-    fn skips_trivial_choices(&self) -> bool {
-        matches!(self, Dispatcher::Random(_))
+    fn random_walk(&mut self) -> Option<&mut Rng> {
+        match self {
+            Dispatcher::Random(random) => Some(random.rng()),
+            _ => None,
+        }
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Follows a plan as far as the program permits, once.
 //!
 //! Unlike a schedule, a plan need not fit. Steps of threads that cannot run are skipped, and after
-//! the end of the plan the last thread continues. Minimisation uses this to test whether a program
+//! the end of the plan the last thread continues, unless it polls for another. Minimisation uses this to test whether a program
 //! fails in the same way under a slightly different schedule.
 
 use crate::base::ids::ThreadId;
@@ -11,12 +11,18 @@ use crate::model::ending::Divergence;
 use crate::world::State;
 use crate::world::strategy::Strategy;
 
+/// Number of waits, sleeps and yields after the plan with which a thread keeps its turn. More of them
+/// are a loop that polls, which only another thread can end.
+const PATIENCE: u32 = 4;
+
 /// One execution along a plan.
 #[derive(Debug)]
 pub struct Guided {
     plan: Vec<Planned>,
     position: usize,
     last: ThreadId,
+    /// Number of waits of the last thread since its turn after the plan began.
+    waits: u32,
     started: bool,
 }
 
@@ -27,6 +33,7 @@ impl Guided {
             plan,
             position: 0,
             last: ThreadId::MAIN,
+            waits: 0,
             started: false,
         }
     }
@@ -54,10 +61,22 @@ impl Strategy for Guided {
                 });
             }
         }
+        self.waits += u32::from(state.has_just_waited(self.last));
         if !state.is_enabled(self.last) {
             let first = state.enabled().iter().min();
             self.last = *first.expect("some thread is enabled");
+            self.waits = 0;
+        } else if self.waits > PATIENCE {
+            self.last = next(state, self.last);
+            self.waits = 0;
         }
         Ok(Choice::run(self.last))
     }
+}
+
+/// Returns the enabled thread after this one, in the order of creation and then from the first on.
+fn next(state: &State, last: ThreadId) -> ThreadId {
+    let others = || state.enabled().iter().copied();
+    let later = others().filter(|&thread| thread > last).min();
+    later.or(others().min()).unwrap_or(last)
 }

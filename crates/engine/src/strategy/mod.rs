@@ -1,8 +1,9 @@
-//! Strategies: which thread runs next.
+//! Strategies: the choice of the thread that runs next.
 //!
 //! A strategy sees the pending operation of every enabled thread. It chooses the thread that runs,
 //! and the outcome of an operation that has several. It never sees how threads are run. The world
-//! defines the interface; see [`Strategy`]. A new sampler is one file in `sampling`, which names it.
+//! defines the interface; see [`Strategy`]. A new sampler is one file in `sampling`, and a name
+//! there.
 
 mod coverage;
 mod directed;

@@ -20,7 +20,7 @@ use crate::world::strategy::{
     Capabilities, Extent, KnownClass, Progress, Randomness, Repeat, Strategy,
 };
 
-/// One turn in this many is the search's, if there is one.
+/// Number of turns of which one is for the search, if there is one.
 const SEARCH: usize = 3;
 /// Number of executions before the search's first turn, unless a sampler repeats a class before.
 const FIRST: u64 = 2;
@@ -29,7 +29,7 @@ const LESSONS: u64 = 64;
 /// Turns after which the search estimates its size, and the maximum number of runs for that.
 const ESTIMATE_AFTER: u64 = 1_000;
 const ESTIMATE_RUNS: u64 = 2_000;
-/// Maximum number of reads-from fingerprints stored.
+/// Maximum number of reads-from fingerprints stored, to bound the memory.
 const MOST_KNOWN: usize = 1 << 20;
 /// Maximum number of consecutive turns of the search.
 const MOST_TURNS: u64 = 1 << 20;
@@ -174,8 +174,8 @@ impl Strategy for Portfolio {
         self.now_mut().repeats(state, thread)
     }
 
-    /// Those of the strategy whose turn it is. A known class is an attempt while there is a search,
-    /// because that reaches new classes in the end.
+    /// Returns those of the strategy whose turn it is. A known class is an attempt while there is a
+    /// search, because the search reaches new classes in the end.
     fn capabilities(&self) -> Capabilities {
         let now = self.now().capabilities();
         let searches = |search: &Exhaustive| !search.gave_up();
@@ -192,7 +192,7 @@ impl Strategy for Portfolio {
         }
     }
 
-    /// The last execution is that of the strategy whose turn it was; only the search has an end.
+    /// Returns the progress of the strategy whose turn it was; only the search has an extent.
     fn progress(&self) -> Progress {
         Progress {
             extent: self

@@ -1,4 +1,4 @@
-//! Barriers: the threads that wait at one, and what becomes of them when one passes.
+//! Barriers: the threads that wait at one, and the effect of a pass on the others.
 
 use super::State;
 use crate::base::ids::{EventId, ObjectId, ThreadId};
@@ -16,13 +16,14 @@ impl State {
         self.execution.objects[barrier.index()].barrier_mut()
     }
 
-    /// Number of groups in which the thread could pass.
+    /// Returns the number of groups in which the thread could pass.
     pub(super) fn groups(&self, barrier: ObjectId, thread: ThreadId) -> u32 {
         let waiting = &self.calls[barrier.index()].waiting;
         self.barrier(barrier).possible_groups(waiting, thread)
     }
 
-    /// Number of the group that has these members besides the thread; 0 if it has its group.
+    /// Returns the number of the group that has these members besides the thread; 0 if it has its
+    /// group.
     pub(crate) fn group_of(
         &self,
         barrier: ObjectId,
@@ -33,12 +34,13 @@ impl State {
         self.barrier(barrier).group_number(waiting, thread, members)
     }
 
-    /// Number of possible answers to whether a thread led its group.
+    /// Returns the number of possible answers to whether a thread led its group.
     pub(super) fn leader_answers(&self, barrier: ObjectId, member: ThreadId, round: u32) -> u32 {
         1 + u32::from(self.barrier(barrier).may_lead_or_not(member, round))
     }
 
-    /// Enables and disables the threads at a barrier after one has come, passed or given up.
+    /// Enables and disables the waiting threads of a barrier after one has arrived, passed or
+    /// withdrawn.
     pub(super) fn count_waiting(&mut self, barrier: ObjectId) {
         let waiting = std::mem::take(&mut self.calls[barrier.index()].waiting);
         let can_pass = self.barrier(barrier).can_pass(&waiting);
@@ -49,7 +51,7 @@ impl State {
     }
 
     /// Lets the thread pass. The source of a group's first member is the group before, that of any
-    /// other member is the group.
+    /// other member is its own group.
     pub(super) fn meet(
         &mut self,
         barrier: ObjectId,
@@ -62,7 +64,8 @@ impl State {
             calls,
             ..
         } = self;
-        // Of the members' next events the one with the least fingerprint: the same in every run.
+        // Of the members' next events the one with the least fingerprint, which is the same in
+        // every run.
         let name = |members: &[ThreadId]| {
             let next = |&thread: &ThreadId| EventId {
                 thread,

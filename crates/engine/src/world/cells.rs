@@ -1,4 +1,5 @@
-//! Cells: memory that is only watched. An access is no event, and no thread waits for it.
+//! Cells: memory whose accesses are checked for data races. An access is not an event, and no
+//! thread waits for it.
 
 use super::strategy::Dispatch;
 use super::{State, Step, World};
@@ -11,19 +12,19 @@ use crate::model::event::Event;
 use crate::model::fault::{MemoryError, Moment};
 use crate::model::operation::Operation;
 
-/// A point in the past of a thread.
+/// A point in the program order of a thread, between two events.
 #[derive(Clone, Copy, Debug)]
 pub struct Past {
     /// The thread.
     pub thread: ThreadId,
     /// Number of its events before that point.
     pub index: u32,
-    /// Where.
+    /// Site of the point.
     pub site: SiteId,
 }
 
 impl State {
-    /// What happens before the next event of a thread, while that is kept.
+    /// Returns the clock of the events that happen before a thread's next one. Clocks must be kept.
     #[inline]
     fn hb(&self, thread: ThreadId) -> &[u32] {
         match self.views.is_on() {
@@ -32,13 +33,13 @@ impl State {
         }
     }
 
-    /// Names the thread whatever the schedule.
+    /// Returns a name of the thread that does not depend on the schedule.
     pub fn fingerprint(&self, thread: ThreadId) -> u64 {
         self.threads[thread.index()].fingerprint
     }
 }
 
-/// Whether an atomic operation has changed its location.
+/// True for an atomic operation that wrote its location.
 fn has_written(event: &Event) -> bool {
     match event.operation {
         Operation::Store { .. } | Operation::Update { .. } => event.writes(),
@@ -46,7 +47,7 @@ fn has_written(event: &Event) -> bool {
     }
 }
 
-/// An atomic operation as an access.
+/// Returns an atomic operation as an access.
 fn atomic(event: &Event) -> Access {
     Access {
         thread: event.id.thread,
@@ -60,19 +61,20 @@ fn atomic(event: &Event) -> Access {
 }
 
 impl<D: Dispatch> World<D> {
-    /// Makes a cell known.
+    /// Adds a cell.
     pub fn add_cell(&mut self) -> CellId {
         self.state.execution.cells += 1;
         self.state.races.add_cell()
     }
 
-    /// A part of a cell becomes a cell of its own; what was done to the one was done to the other.
+    /// Makes a part of a cell a cell of its own, with the accesses of the whole.
     pub fn split_cell(&mut self, cell: CellId) -> CellId {
         self.state.execution.cells += 1;
         self.state.races.split(cell)
     }
 
-    /// The running thread reads or writes a cell, and that is all. Whether something is wrong with that.
+    /// Records a read or write of a cell by the running thread; true when it races with an earlier
+    /// access.
     #[inline]
     pub fn access_cell(
         &mut self,
@@ -86,7 +88,7 @@ impl<D: Dispatch> World<D> {
     }
 
     /// Sets the value of the last store to a location, which the program has performed by itself.
-    pub fn settle_store(&mut self, location: LocationId, written: u64) {
+    pub fn set_stored_value(&mut self, location: LocationId, written: u64) {
         let execution = &mut self.state.execution;
         execution.locations[location.index()].value = written;
         let stores = execution.events.iter_mut().rev();
@@ -103,21 +105,22 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// Number of events of a thread.
+    /// Returns the number of events of a thread.
     #[inline]
     pub fn events_of(&self, thread: ThreadId) -> u32 {
         self.state.threads[thread.index()].events
     }
 
-    /// True when an action of another thread, which had `index` events then, happens before what this
-    /// thread does now.
+    /// True when an action of another thread, which had `index` events then, happens before the
+    /// present action of this thread.
     pub fn happens_before(&mut self, thread: ThreadId, other: ThreadId, index: u32) -> bool {
         self.keep_order();
         let seen = self.state.hb(thread).get(other.index());
         seen.is_some_and(|&seen| seen > index)
     }
 
-    /// The same, where grants count as well.
+    /// True when the other thread's action happens before this thread's present one, by events or
+    /// by grants.
     pub fn happens_before_or_granted(
         &mut self,
         thread: ThreadId,
@@ -138,7 +141,7 @@ impl<D: Dispatch> World<D> {
         self.state.races.is_granted(&first, now, seen)
     }
 
-    /// Sets a clock to `hb` of a thread, its actions so far included. Grants do not count.
+    /// Sets a clock to `hb` of a thread, its present action included. Grants are not part of it.
     pub fn hb(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
         self.keep_order();
         clock.clear();
@@ -146,14 +149,14 @@ impl<D: Dispatch> World<D> {
         clock[thread.index()] = self.state.threads[thread.index()].events + 1;
     }
 
-    /// Sets a clock to the one that an action of a thread releases if the action is no event: `hb` and
-    /// all grants.
+    /// Sets a clock to the one that an action of a thread releases if the action is not an event:
+    /// `hb` joined with all grants.
     pub fn release_clock(&mut self, thread: ThreadId, clock: &mut Vec<u32>) {
         self.hb(thread, clock);
         self.state.races.add_granted(thread, clock);
     }
 
-    /// Joins a released clock into `hb` of what a thread does from now on.
+    /// Joins a released clock into `hb` of all later actions of a thread.
     pub fn acquire(&mut self, thread: ThreadId, clock: &[u32]) {
         self.keep_order();
         let seen = self.state.hb(thread);
@@ -166,8 +169,7 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// Makes a cell known whose last write, and last read since then, were in order with everything
-    /// that was done to it.
+    /// Adds a cell whose last write, and last read since then, did not race with any access of it.
     pub fn adopt_cell(&mut self, write: Option<Past>, read: Option<Past>) -> CellId {
         self.state.execution.cells += 1;
         self.positions.update(&self.state.execution.events);
@@ -185,16 +187,16 @@ impl<D: Dispatch> World<D> {
         self.state.races.adopt(written, read)
     }
 
-    /// Number of events of the execution at that point of a thread: no other thread runs between an event
-    /// of a thread and its next accesses.
+    /// Returns the number of events of the execution at that point of a thread: no other thread
+    /// runs between an event of a thread and its next accesses.
     fn after(&self, past: Past) -> usize {
         let last = (past.index as usize).checked_sub(1);
         let last = last.and_then(|last| self.positions.of(past.thread).get(last));
         last.map_or(0, |&last| last as usize + 1)
     }
 
-    /// The running thread's last event was an atomic access of the memory of a cell. It is in order with
-    /// all others that are atomic, but must be with those that are not. Whether it is not.
+    /// Checks the running thread's last event, an atomic access of the memory of a cell; true when
+    /// it races with an access that is not atomic. Atomic accesses do not race with each other.
     pub fn check_atomic(&mut self, thread: ThreadId, cell: CellId) -> bool {
         let mut events = self.state.execution.events.iter();
         let Some(last) = events.rfind(|event| event.id.thread == thread) else {
@@ -212,8 +214,8 @@ impl<D: Dispatch> World<D> {
         found.is_some()
     }
 
-    /// The running thread accesses a cell plainly, whose memory is that of some locations. Whether that
-    /// is out of order.
+    /// Checks an access that is not atomic, of a cell whose memory belongs to some locations; true
+    /// when it races with an atomic access of these.
     pub fn check_plain(
         &mut self,
         thread: ThreadId,
@@ -247,13 +249,13 @@ impl<D: Dispatch> World<D> {
         found.is_some()
     }
 
-    /// Whether every access of a cell is to be told.
+    /// True when every access of a cell is recorded.
     pub fn keeps_accesses(&self) -> bool {
         self.keeps_accesses
     }
 
-    /// The running thread begins to read or write a cell, and may do something else before that is
-    /// over.
+    /// Begins a read or write of a cell by the running thread, which may perform other operations
+    /// before the access ends.
     #[inline]
     pub fn begin_access(&mut self, thread: ThreadId, cell: CellId, writes: bool, site: SiteId) {
         let now = self.access(thread, writes, site);
@@ -263,29 +265,36 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// What the running thread began to do to the cell last is over.
+    /// Ends, by the running thread, the last access of the cell that a thread has begun.
     #[inline]
-    pub fn end_access(&mut self, thread: ThreadId, cell: CellId) {
-        let Some(begun) = self.state.races.end(cell, thread) else {
+    pub fn end_access(&mut self, thread: ThreadId, begun_by: ThreadId, cell: CellId) {
+        let Some(begun) = self.state.races.end(cell, begun_by) else {
             return;
         };
         let now = self.access(thread, begun.writes, begun.site);
-        if now.index != begun.index {
+        if now.index != begun.index || now.thread != begun.thread {
             self.check_order(cell, now);
         }
     }
 
-    /// The running thread has the cell alone.
-    pub fn own_cell(&mut self, thread: ThreadId, cell: CellId, site: Option<SiteId>) {
+    /// Records that the running thread has exclusive access to the cell. Returns, for each other thread
+    /// with uses that are not known to happen before, its last event before the use.
+    pub fn own_cell(
+        &mut self,
+        thread: ThreadId,
+        cell: CellId,
+        site: Option<SiteId>,
+    ) -> Vec<EventId> {
         let site = site.unwrap_or_else(|| self.state.pending_site(thread));
         let now = self.access(thread, true, site);
         let state = &self.state;
         let uses = state.races.unordered_uses(cell, now, state.hb(thread));
         self.grant(now, &uses);
         self.state.races.write(cell, now);
+        uses.iter().map(|used| used.last).collect()
     }
 
-    /// Makes these uses happen before what a thread does from now on.
+    /// Makes these uses happen before all later actions of a thread.
     #[inline]
     fn grant(&mut self, now: Access, uses: &[EarlierUse]) {
         if !uses.is_empty() {
@@ -294,7 +303,8 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// The running thread has something alone that these events used.
+    /// Records that the running thread has exclusive access to a location or object that these
+    /// events used.
     fn own_uses(&mut self, thread: ThreadId, uses: impl Fn(&Event) -> bool) {
         if self.has_cells {
             let now = self.access(thread, true, self.state.pending_site(thread));
@@ -313,7 +323,7 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// The cell, which no thread has used, is in memory that a thread allocated at that moment.
+    /// Records that an unused cell lies in memory that a thread allocated at that moment.
     pub fn make_cell(&mut self, cell: CellId, by: Moment) {
         let Moment { thread, after } = by;
         let execution = &self.state.execution;
@@ -332,30 +342,30 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// Now, for a thread.
+    /// Returns the present moment of a thread.
     pub fn moment(&self, thread: ThreadId) -> Moment {
         let after = self.state.execution.events.len();
         Moment { thread, after }
     }
 
-    /// The running thread has the location alone.
+    /// Records that the running thread has exclusive access to the location.
     pub fn own_location(&mut self, thread: ThreadId, location: LocationId) {
         self.own_uses(thread, |event| event.operation.location() == Some(location));
     }
 
-    /// The running thread has the object alone.
+    /// Records that the running thread has exclusive access to the object.
     pub fn own_object(&mut self, thread: ThreadId, object: ObjectId) {
         self.own_uses(thread, |event| event.operation.object() == Some(object));
     }
 
-    /// A thread has used memory that was not there: the execution is over.
+    /// Ends the execution, because a thread used memory that was freed, dropped or never allocated.
     #[cold]
     pub fn stop_with(&mut self, error: MemoryError) -> Step {
         self.state.execution.memory_error.get_or_insert(error);
         self.stop(Ending::MemoryError)
     }
 
-    /// An access that happens now.
+    /// Returns an access of the thread at its present point.
     #[inline]
     fn access(&mut self, thread: ThreadId, writes: bool, site: SiteId) -> Access {
         self.keep_order();
@@ -370,7 +380,7 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// From now on it is known what happens before what.
+    /// Keeps clocks from now on.
     #[inline]
     fn keep_order(&mut self) {
         self.has_cells = true;
@@ -379,19 +389,19 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// Computes happens-before of the execution so far, which was not kept while there were no cells.
+    /// Computes the clocks of the execution so far, which were not kept while there were no cells.
     #[cold]
     fn catch_up(&mut self) {
         self.state.order.catch_up(&self.state.execution);
     }
 
-    /// Whether every access of a cell is written down, for those who want to see more than what is
-    /// wrong.
+    /// Sets whether every access of a cell is recorded, for reports that show more than the first
+    /// conflict.
     pub fn keep_accesses(&mut self, keep: bool) {
         self.keeps_accesses = keep;
     }
 
-    /// Whether something is wrong with an access.
+    /// Records an access; true when it races with an earlier one.
     #[inline]
     fn check_order(&mut self, cell: CellId, now: Access) -> bool {
         if self.keeps_accesses {
@@ -414,7 +424,7 @@ impl<D: Dispatch> World<D> {
         found.is_some()
     }
 
-    /// The first is the one to look at: what comes later may follow from it.
+    /// Records a conflict. Only the first is kept, because later ones may follow from it.
     #[cold]
     fn add_conflict(&mut self, cell: CellId, first: Access, second: Access, overlap: bool) {
         self.state.execution.conflict.get_or_insert(Conflict {

@@ -1,12 +1,13 @@
-//! What threads can do next, and what happens when they do it.
+//! The state of a running execution: the pending operations of threads, and their effects.
 //!
 //! The world is passive: a substrate announces the running thread's next operation with
-//! [`World::request`] and is told to go on with it, to switch to another thread, or to stop. One
-//! decision of the strategy performs one operation of one thread; that thread then runs, unseen,
-//! up to its next operation. The set of enabled threads is kept up to date as operations are
-//! announced and performed, so a decision costs the same whatever the number of threads.
+//! [`World::request`]. The reply is to continue with it, to switch to another thread, or to stop.
+//! One decision of the strategy performs one operation of one thread; that thread then runs,
+//! unobserved, up to its next operation. The set of enabled threads is updated as operations are
+//! announced and performed, so the cost of a decision does not depend on the number of threads.
 
 mod barriers;
+mod beside_polls;
 mod cells;
 mod perform;
 mod policy;
@@ -17,10 +18,13 @@ mod spin;
 mod stopped;
 pub mod strategy;
 mod things;
+mod undo;
+pub(crate) mod walk;
 mod weak;
 
 pub use cells::Past;
 pub use policy::Policy;
+pub use undo::LocalStates;
 
 use std::sync::atomic::Ordering;
 
@@ -40,38 +44,38 @@ use policy::SpuriousCounts;
 use polling::Waits;
 use positions::Positions;
 use spin::{Spinner, TimedWait};
-use strategy::{Dispatch, Randomness, Strategy};
+use strategy::{Capabilities, Dispatch, Randomness, Strategy};
 
-/// What the substrate must do now.
+/// The next action of the substrate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// This thread goes on; [`World::reply`] has the reply to its operation.
+    /// Runs this thread; [`World::reply`] returns the reply to its operation.
     Run(ThreadId),
-    /// The execution is over; [`World::ending`] says how.
+    /// Ends the execution; [`World::ending`] returns the reason.
     Stop,
 }
 
-/// The part of the world that strategies may look at.
+/// The part of the world that strategies may read.
 #[derive(Debug, Default)]
 pub struct State {
     execution: Execution,
     threads: Vec<Thread>,
     enabled: Vec<ThreadId>,
-    /// By object: who has announced a call on it that is not completed, and the last completed; or
-    /// who waits at a port.
+    /// By object, the threads with a call on it that is not completed, and its last completed call;
+    /// by port or barrier, the threads that wait there.
     calls: Vec<Calls>,
     objects: usize,
-    /// What threads have seen of memory, while that matters.
+    /// Clocks and coherence of the memory model, in weak executions.
     views: Views,
-    /// Whether accesses that could be told something old are not, because nothing in the program has
-    /// asked for that so far.
+    /// True while a sampler's reads take only the coherence-latest write, because the program has
+    /// performed no weak operation so far.
     is_plain: bool,
-    /// Clocks for the detection of races, while every read takes the latest write.
+    /// Clocks for the detection of races in executions whose reads all take the latest write.
     order: HappensBefore<LatestWrites>,
     races: Races,
-    /// True when it is noted which threads only read.
+    /// True when operations that change nothing are tracked for each thread, to find spin loops.
     watches: bool,
-    /// Threads that wait for a change of what they read.
+    /// Threads that wait for a change of a value they read.
     spinners: Vec<Spinner>,
     /// Waits since the end of the program.
     polls: Vec<Waits>,
@@ -85,18 +89,21 @@ struct Thread {
     /// Position in `State::enabled`, or `NOT_ENABLED`.
     slot: usize,
     joiner: Option<ThreadId>,
-    /// How many events it has.
+    /// Number of events of the thread.
     events: u32,
-    /// From which of its events on it has done nothing but look.
+    /// Index of its first event after the last one that changed anything.
     quiet_since: u32,
+    /// Index of its first event after the last one that changed anything but a location.
+    undoable_since: u32,
     timed_wait: TimedWait,
     spurious: SpuriousCounts,
-    /// Names the thread whatever the schedule: depends on its place in the tree of creations.
+    /// A name of the thread that does not depend on the schedule: derived from its path in the tree
+    /// of creations.
     fingerprint: u64,
 }
 
 impl Thread {
-    /// Names an event of the thread whatever the schedule.
+    /// Returns a name of an event of the thread that does not depend on the schedule.
     #[inline]
     fn event_fingerprint(&self, index: u32) -> u64 {
         self.fingerprint
@@ -110,47 +117,53 @@ const NOT_ENABLED: usize = usize::MAX;
 struct Calls {
     waiting: Vec<ThreadId>,
     last: Option<EventId>,
-    /// All of them, if some of the object's calls are silent.
+    /// All completed calls, if some of the object's calls are silent.
     completed: Vec<EventId>,
 }
 
 impl State {
-    /// The execution so far.
+    /// Returns the execution so far.
     pub fn execution(&self) -> &Execution {
         &self.execution
     }
 
-    /// The threads that can go on, in no particular order.
+    /// Returns the threads that can continue, in no particular order.
     pub fn enabled(&self) -> &[ThreadId] {
         &self.enabled
     }
 
-    /// What the thread will do when it goes on (for an ended thread: what it did last).
+    /// Returns the thread's pending operation; for an ended thread, its last one.
     pub fn pending(&self, thread: ThreadId) -> &Operation {
         &self.threads[thread.index()].pending
     }
 
-    /// Where in the source the thread's pending operation is.
+    /// Returns the site of the thread's pending operation.
     pub fn pending_site(&self, thread: ThreadId) -> SiteId {
         self.threads[thread.index()].site
     }
 
-    /// Whether the thread can go on.
+    /// True when the thread can continue.
     pub fn is_enabled(&self, thread: ThreadId) -> bool {
         self.threads[thread.index()].slot != NOT_ENABLED
     }
 
-    /// Whether the thread has ended.
+    /// True when the thread has ended.
     pub fn has_ended(&self, thread: ThreadId) -> bool {
         self.execution.threads[thread.index()].end.is_some()
     }
 
-    /// Number of outcomes of the thread's pending operation, at least one. Some of them may be
-    /// impossible, see [`State::allows`]; the first never is.
-    // Inlined as far as operations of one outcome are concerned, which are most.
+    /// Returns the number of outcomes of the thread's pending operation, at least one. Some of them
+    /// may be impossible, see [`State::allows`]; the first never is.
+    // Inlined for operations with one outcome, which are the most frequent.
     #[inline(always)]
     pub fn outcomes(&self, thread: ThreadId) -> u32 {
-        match self.threads[thread.index()].pending {
+        self.outcomes_of(thread, &self.threads[thread.index()].pending)
+    }
+
+    /// Does the same as [`outcomes`](Self::outcomes), for an operation that is not announced.
+    #[inline(always)]
+    fn outcomes_of(&self, thread: ThreadId, operation: &Operation) -> u32 {
+        match *operation {
             Operation::Begin
             | Operation::End
             | Operation::Spawn
@@ -158,11 +171,11 @@ impl State {
             | Operation::Yield
             | Operation::Fence { .. } => 1,
             Operation::Load { .. } | Operation::Store { .. } if !self.may_be_stale() => 1,
-            _ => self.count_outcomes(thread),
+            _ => self.count_outcomes(thread, operation),
         }
     }
 
-    /// Every outcome of the thread's pending operation, the impossible ones included.
+    /// Returns every outcome of the thread's pending operation, the impossible ones included.
     pub fn each_outcome(&self, thread: ThreadId) -> impl Iterator<Item = Outcome> + use<> {
         (0..self.outcomes(thread)).map(Outcome::nth)
     }
@@ -182,13 +195,14 @@ impl State {
         self.views.is_on() && !self.is_plain
     }
 
-    fn count_outcomes(&self, thread: ThreadId) -> u32 {
+    #[inline]
+    fn count_outcomes(&self, thread: ThreadId, operation: &Operation) -> u32 {
         if self.may_be_stale()
-            && let Some(outcomes) = self.weak_outcomes(thread)
+            && let Some(outcomes) = self.weak_outcomes(thread, operation)
         {
             return outcomes;
         }
-        match *self.pending(thread) {
+        match *operation {
             Operation::Choose { alternatives } => alternatives,
             Operation::Chance { .. } => 2,
             Operation::Update {
@@ -208,13 +222,13 @@ impl State {
         }
     }
 
-    /// Whether threads may see different things.
+    /// True when clocks and coherence of a weak memory model are kept.
     pub(crate) fn is_weak(&self) -> bool {
         self.views.is_on()
     }
 
-    /// Whether it is a preemption if this thread goes on: another one has run last and could go on as
-    /// well. One that has just yielded or slept makes way of its own accord.
+    /// True when running this thread next is a preemption: another thread ran last and is enabled.
+    /// A switch away from a thread that has just yielded or slept is none.
     #[inline]
     pub fn interrupts(&self, next: ThreadId) -> bool {
         self.execution.events.last().is_some_and(|last| {
@@ -222,8 +236,8 @@ impl State {
         })
     }
 
-    /// Whether an execution in which no thread can go on does not count: some thread has said so, or
-    /// waits behind a writer that is not there.
+    /// True when an execution without enabled threads does not count: the program discarded it, or
+    /// a thread waits behind a writer that does not exist.
     fn is_discarded(&self) -> bool {
         let ids = (0..self.threads.len()).map(ThreadId::new);
         let mut behind = ids.filter(|&thread| self.waits_behind_no_writer(thread));
@@ -231,6 +245,21 @@ impl State {
             .iter()
             .any(|thread| matches!(thread.pending, Operation::Assume))
             || behind.next().is_some()
+    }
+
+    /// Records the pending operation of each blocked thread.
+    fn record_pending(&mut self) {
+        let spins = |index| self.spinners.iter().any(|one| one.is(index));
+        let waits = |index, info: &ThreadInfo, thread: &Thread| {
+            info.end.is_none() && thread.slot == NOT_ENABLED && !spins(index)
+        };
+        let Execution {
+            pending, threads, ..
+        } = &mut self.execution;
+        let threads = threads.iter().zip(&self.threads).enumerate();
+        pending.extend(threads.map(|(index, (info, thread))| {
+            waits(index, info, thread).then_some((thread.pending, thread.site))
+        }));
     }
 
     fn reset(&mut self, with_views: bool, with_order: bool) {
@@ -266,6 +295,7 @@ impl State {
             joiner: None,
             events: 0,
             quiet_since: 0,
+            undoable_since: 0,
             timed_wait: TimedWait::Outside,
             spurious: SpuriousCounts::default(),
             fingerprint,
@@ -274,7 +304,7 @@ impl State {
         id
     }
 
-    /// The fingerprint of what an event decides.
+    /// Returns the fingerprint of an event's decision.
     #[inline]
     fn entry(&self, id: EventId, source: Option<EventId>, resolution: Resolution) -> u64 {
         let name = |id: EventId| self.threads[id.thread.index()].event_fingerprint(id.index);
@@ -316,36 +346,43 @@ impl State {
 pub struct World<D> {
     state: State,
     strategy: D,
+    /// Capabilities of the strategy for the present execution.
+    capabilities: Capabilities,
     max_events: usize,
-    /// The same for the present execution.
+    /// Maximum events of the present execution.
     most_events: usize,
-    /// Number of events from which on every step looks at the limits of the execution.
+    /// Number of events from which on every step checks the limits of the execution.
     looks_from: usize,
+    /// True for an execution in which threads are blocked for ever if the others only poll. The
+    /// checkers are above the world.
+    is_blocked: fn(&Execution) -> bool,
     ending: Option<Ending>,
     model: Model,
     policy: Policy,
-    /// What the program has performed so far: not known before the first execution.
+    /// Operations that the program has performed so far; unknown before the first execution.
     weakness: Weakness,
     started: bool,
-    /// Whether the program has used a cell.
+    /// True once the program has used a cell.
     has_cells: bool,
-    /// Where events are, for those who look for them.
+    /// Positions of the events of each thread, recorded on request.
     positions: Positions,
-    /// Whether every access of a cell is written down.
+    /// True when every access of a cell is recorded.
     keeps_accesses: bool,
-    /// Accesses and fences at these places are stronger than the program says.
+    /// Sites whose accesses and fences get a stronger ordering than in the program.
     stronger: Vec<(SiteId, Ordering)>,
 }
 
 impl<D: Dispatch> World<D> {
-    /// A world in which no execution has been started.
+    /// Creates a world without an execution.
     pub fn new(strategy: impl Into<D>, max_events: usize) -> Self {
         World {
             state: State::default(),
             strategy: strategy.into(),
+            capabilities: Capabilities::default(),
             max_events,
             most_events: max_events,
             looks_from: max_events,
+            is_blocked: |_| false,
             ending: None,
             model: Model::Sc,
             policy: Policy::default(),
@@ -358,22 +395,24 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// The same world with another memory model.
+    /// Returns the same world with another memory model.
     pub fn under(mut self, model: Model) -> Self {
         self.state.views.follow(model);
         World { model, ..self }
     }
 
-    /// Starts the next execution with its main thread; `false` when the strategy has none left.
+    /// Starts the next execution with its main thread; returns `false` when the strategy has none
+    /// left.
     pub fn begin(&mut self, site: SiteId) -> bool {
         if !self.strategy.strategy_mut().begin() {
             return false;
         }
-        let capabilities = self.strategy().capabilities();
+        self.capabilities = self.strategy().capabilities();
+        let capabilities = &self.capabilities;
         let weak = self.weakness.is_weak() || !self.started || capabilities.reads_all_outcomes;
         self.started = true;
         self.most_events = self.max_events.min(capabilities.max_events);
-        self.looks_from = self.most_events;
+        self.looks_from = self.first_look();
         let weak = weak && self.model.is_weak();
         self.state.reset(weak, !weak && self.has_cells);
         self.state.is_plain = !self.weakness.is_weak()
@@ -385,14 +424,14 @@ impl<D: Dispatch> World<D> {
         true
     }
 
-    /// From now on accesses and fences at these places are that strong.
+    /// Sets the orderings of accesses and fences at these sites from now on.
     pub fn strengthen(&mut self, places: Vec<(SiteId, Ordering)>) {
         self.stronger = places;
     }
 
     /// Announces `operation` of the running thread and decides which thread runs next.
-    // Strengthened orderings are a call of their own: if both cases met in one variable, the operation
-    // would go through memory, and `announce` would not know which operation its caller makes.
+    // Strengthened orderings are a separate call: if both cases met in one variable, the operation
+    // would go through memory, and `announce` could not be specialized for its caller's variant.
     #[inline(always)]
     pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
         if !self.stronger.is_empty() {
@@ -416,14 +455,19 @@ impl<D: Dispatch> World<D> {
 
     #[inline(always)]
     fn request_as_is(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
-        self.state.announce(thread, operation, site);
         let weakness = Weakness::of(&operation);
         if weakness != Weakness::NONE {
             self.weakness = self.weakness.and(weakness);
             self.state.is_plain &= !self.weakness.is_weak();
         }
-        if matches!(operation, Operation::Assume) && !self.strategy().capabilities().reads_discarded
+        if walk::is_access(&operation)
+            && self.state.execution.events.len() < self.looks_from
+            && self.strategy.random_walk().is_some()
         {
+            return self.walk(thread, operation, site);
+        }
+        self.state.announce(thread, operation, site);
+        if matches!(operation, Operation::Assume) && !self.capabilities.reads_discarded {
             return self.stop(Ending::Discarded);
         }
         if self.goes_without_saying(thread, &operation) {
@@ -433,13 +477,13 @@ impl<D: Dispatch> World<D> {
         self.advance()
     }
 
-    /// Whether a random walk need not choose whether the running thread goes on: because no other thread
-    /// notices the operation, or because the thread has only just begun, and choosing it meant
-    /// choosing its first operation. No class is lost that way, and choices are spent on what
-    /// matters.
+    /// True when a random walk performs the running thread's operation without a choice. Either no
+    /// other thread observes the operation, or the thread has only just begun, and its choice
+    /// included its first operation. No class is lost that way, and choices are spent on operations
+    /// that matter.
     #[inline(always)]
-    fn goes_without_saying(&self, thread: ThreadId, operation: &Operation) -> bool {
-        self.strategy.skips_trivial_choices()
+    fn goes_without_saying(&mut self, thread: ThreadId, operation: &Operation) -> bool {
+        self.strategy.random_walk().is_some()
             && (matches!(operation, Operation::Spawn | Operation::Join { .. })
                 || self.state.threads[thread.index()].events == 1)
             && self.state.is_enabled(thread)
@@ -447,10 +491,10 @@ impl<D: Dispatch> World<D> {
             && self.state.execution.events.len() < self.most_events
     }
 
-    /// Decides who goes on when no thread is running.
+    /// Chooses the next thread when no thread is running.
     pub fn advance(&mut self) -> Step {
         loop {
-            if self.state.enabled.is_empty() {
+            if self.state.enabled.is_empty() && !self.state.spinners.is_empty() {
                 self.state.look_again();
             }
             if self.state.enabled.is_empty() {
@@ -478,41 +522,53 @@ impl<D: Dispatch> World<D> {
                 Ok(choice) => choice,
                 Err(divergence) => return self.stop(Ending::Diverged(*divergence)),
             };
-            debug_assert!(self.state.is_enabled(choice.thread));
-            let interrupts = self.state.interrupts(choice.thread);
-            self.state.execution.preemptions += u32::from(interrupts);
-            let ends = matches!(self.state.pending(choice.thread), Operation::End);
-            self.state.perform(choice.thread, choice.outcome, true);
-            if !ends {
+            if self.take(choice) {
                 return Step::Run(choice.thread);
             }
         }
     }
 
-    /// The running thread has nothing left to do but to end. Its stack may be gone before the end
-    /// itself is performed.
+    /// Performs the chosen operation; `false` if that was the end of the thread.
+    #[inline(always)]
+    fn take(&mut self, choice: Choice) -> bool {
+        debug_assert!(self.state.is_enabled(choice.thread));
+        let interrupts = self.state.interrupts(choice.thread);
+        self.state.execution.preemptions += u32::from(interrupts);
+        let ends = matches!(self.state.pending(choice.thread), Operation::End);
+        self.state.perform(choice.thread, choice.outcome, true);
+        !ends
+    }
+
+    /// Announces the end of the running thread. Its stack may be freed before the end is performed.
     pub fn announce_end(&mut self, thread: ThreadId, site: SiteId) {
         self.state.announce(thread, Operation::End, site);
     }
 
-    /// What the thread's last performed operation gave back.
+    /// Returns the reply to the thread's last performed operation.
     #[inline]
     pub fn reply(&self, thread: ThreadId) -> Reply {
         self.state.threads[thread.index()].reply
     }
 
-    /// Ends the execution where it stands.
+    /// Ends the execution at its present state.
     pub fn stop(&mut self, ending: Ending) -> Step {
         self.ending.get_or_insert(ending);
         Step::Stop
     }
 
-    /// How the execution ended, once [`Step::Stop`] was answered.
+    /// Ends the execution because its time is over, at this operation of the running thread.
+    #[cold]
+    pub fn cut(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
+        self.state.announce(thread, operation, site);
+        self.stop(Ending::OutOfTime)
+    }
+
+    /// Returns how the execution ended, once [`Step::Stop`] was returned.
     pub fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
     }
 
-    /// The execution that has stopped, and how it ended.
+    /// Returns the execution that has stopped, and how it ended.
     pub(crate) fn finished(&self) -> (&Execution, &Ending) {
         let ending = self.ending.as_ref();
         (
@@ -521,53 +577,59 @@ impl<D: Dispatch> World<D> {
         )
     }
 
-    /// Tells the strategy that the execution is over and gives the execution to read.
+    /// Notifies the strategy of the end of the execution, and returns the execution.
     pub fn finish(&mut self) -> (&Execution, &Ending) {
         let state = &mut self.state;
-        let Execution {
-            pending,
-            spinning,
-            threads,
-            ..
-        } = &mut state.execution;
         let ending = self
             .ending
             .as_ref()
             .expect("raddle: finish() before the execution stopped");
         if matches!(
             ending,
-            Ending::Deadlock | Ending::Livelock | Ending::TooManyEvents
+            Ending::Deadlock | Ending::Livelock | Ending::TooManyEvents | Ending::OutOfTime
         ) {
-            let spins = |index| state.spinners.iter().any(|one| one.is(index));
-            let waits = |index, info: &ThreadInfo, thread: &Thread| {
-                info.end.is_none() && thread.slot == NOT_ENABLED && !spins(index)
-            };
-            let threads = threads.iter().zip(&state.threads).enumerate();
-            pending.extend(threads.map(|(index, (info, thread))| {
-                waits(index, info, thread).then_some((thread.pending, thread.site))
-            }));
-            spinning.extend(state.spinners.iter().map(Spinner::to_spinning));
+            state.record_pending();
+            let spinning = state.spinners.iter().map(Spinner::to_spinning);
+            state.execution.spinning.extend(spinning);
+        }
+        if matches!(ending, Ending::OutOfTime) {
+            let Execution {
+                positions, threads, ..
+            } = &mut state.execution;
+            let threads = threads.iter().zip(&state.threads);
+            positions.extend(
+                threads.map(|(info, thread)| {
+                    info.end.is_none().then_some((thread.pending, thread.site))
+                }),
+            );
         }
         self.strategy.strategy_mut().end(&state.execution, ending);
+        state.execution.keep_two_rounds();
         (&state.execution, ending)
     }
 
-    /// What strategies see.
+    /// Returns the state that strategies read.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// The strategy in use.
+    /// Returns the strategy in use.
     pub fn strategy(&self) -> &dyn Strategy {
         self.strategy.strategy()
     }
 
-    /// The strategy in use.
+    /// Returns the strategy in use.
     pub fn strategy_mut(&mut self) -> &mut dyn Strategy {
         self.strategy.strategy_mut()
     }
 
-    /// How many events the present execution may have.
+    /// Returns the capabilities of the strategy for the present execution.
+    #[inline]
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// Returns the maximum number of events of the present execution.
     pub(crate) fn most_events(&self) -> usize {
         self.most_events
     }

@@ -1,4 +1,4 @@
-//! Announcing an operation, and performing it: the effect on the world, its source and its reply.
+//! Announcing an operation, and performing it: its effect on the state, its source and its reply.
 
 use super::State;
 use crate::base::ids::{EventId, ObjectId, SiteId, ThreadId};
@@ -10,8 +10,9 @@ use crate::model::operation::{Operation, Ports};
 use crate::object::{Call, Object};
 
 impl State {
-    /// Sets the pending operation of a thread, and whether the thread is enabled.
-    // Inlined: most callers make an operation of one variant, and the others fall away.
+    /// Sets the pending operation of a thread, and enables or disables the thread.
+    // Inlined: most callers create an operation of one variant, and the code for the others is
+    // removed.
     #[inline(always)]
     pub(super) fn announce(&mut self, thread: ThreadId, operation: Operation, site: SiteId) {
         let entry = &mut self.threads[thread.index()];
@@ -73,39 +74,19 @@ impl State {
                 let end = end.filter(|_| outcome.sees_end());
                 (end, Reply::answer(end.is_some()))
             }
-            Operation::Load { .. } | Operation::Store { .. } | Operation::Update { .. }
-                if self.views.is_on() =>
-            {
-                let operation = self.threads[thread.index()].pending;
-                self.access(&operation, id, outcome)
-            }
             Operation::Yield | Operation::Sleep { .. } | Operation::Fence { .. } => {
                 (None, Reply::DONE)
             }
             Operation::Assume => unreachable!("never enabled"),
             Operation::Choose { .. } => (None, Reply::value(u64::from(outcome.alternative()))),
             Operation::Chance { .. } => (None, Reply::answer(outcome.is_yes())),
-            Operation::Load { location, .. } => {
-                let location = &self.execution.locations[location.index()];
-                (location.last_write, Reply::value(location.value))
-            }
+            Operation::Load { location, .. } => self.load(location, outcome),
             Operation::Store {
                 location, value, ..
-            } => {
-                let location = &mut self.execution.locations[location.index()];
-                let value = value.unwrap_or(location.value);
-                (location.write(id, value), Reply::DONE)
-            }
+            } => self.store(location, value, id, outcome),
             Operation::Update {
                 location, update, ..
-            } => {
-                let location = &mut self.execution.locations[location.index()];
-                let (old, source) = (location.value, location.last_write);
-                if let Some(new) = update.apply(old, outcome.fails_spuriously()) {
-                    location.write(id, new);
-                }
-                (source, Reply::value(old))
-            }
+            } => self.update(location, update, id, outcome),
             Operation::Meet { barrier } => self.meet(barrier, id, outcome),
             Operation::Leads { .. } => {
                 let operation = self.threads[thread.index()].pending;
@@ -173,7 +154,7 @@ impl State {
         }
     }
 
-    /// Completes a call that changes nothing for other threads; returns the completed call that opened
+    /// Completes a call that other threads do not observe; returns the completed call that opened
     /// it.
     fn complete_silently(
         &mut self,

@@ -1,8 +1,9 @@
 //! Policy of choices that the program does not make itself: spurious wake-ups, time-outs, spurious
-//! failures of weak compare-exchanges, and writers that keep readers out.
+//! failures of weak compare-exchanges, and waiting writers that block readers.
 //!
-//! The spurious ones are bounded per thread and execution, so that every search ends. The counts depend on
-//! nothing but the thread's own past, so a replay of the same schedule makes the same choices.
+//! The spurious ones are bounded per thread and execution, so that every search ends. The counts
+//! depend only on the thread's own earlier events, so a replay of the same schedule makes the same
+//! choices.
 
 use super::strategy::Dispatch;
 use super::{State, Thread, World};
@@ -12,23 +13,23 @@ use crate::model::event::Event;
 use crate::model::operation::{Chance, Operation};
 use crate::object::{self, Object, rwlock};
 
-/// Maximum spurious wake-ups of a thread per execution. One shows a wait outside of a loop; each more
-/// multiplies the classes of every wait.
+/// Maximum spurious wake-ups of a thread per execution. One exposes a wait outside of a loop; each
+/// further one multiplies the classes of every wait.
 const MAX_SPURIOUS_WAKEUPS: u8 = 1;
-/// Maximum spurious failures of a thread's weak compare-exchanges per execution. One shows a missing
-/// loop.
+/// Maximum spurious failures of a thread's weak compare-exchanges per execution. One exposes a
+/// missing loop.
 const MAX_SPURIOUS_FAILURES: u8 = 1;
 
-/// Choices of the environment that are explored. All are by default.
+/// Choices of the environment that are explored; by default all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
-    /// Waits may end without a notification.
+    /// True when waits may end without a notification.
     pub spurious_wakeups: bool,
-    /// Waits with a limit may end by it.
+    /// True when waits with a time limit may time out.
     pub timeouts: bool,
-    /// Weak compare-exchanges may fail although the value is the expected one.
+    /// True when weak compare-exchanges may fail although the value is the expected one.
     pub weak_cas: bool,
-    /// A writer that waits may keep out a thread that reads under the same lock already.
+    /// True when a waiting writer may block a thread that already reads under the same lock.
     pub waiting_writers: bool,
 }
 
@@ -43,7 +44,7 @@ impl Default for Policy {
     }
 }
 
-/// Number of spurious choices that a thread had in the running execution.
+/// Number of spurious outcomes of a thread in the running execution.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SpuriousCounts {
     wakeups: u8,
@@ -76,7 +77,7 @@ impl State {
         })
     }
 
-    /// True when the thread waits behind a writer that is not there.
+    /// True when the thread waits behind a writer that does not exist.
     pub(super) fn waits_behind_no_writer(&self, reader: ThreadId) -> bool {
         match *self.pending(reader) {
             Operation::Call {
@@ -87,8 +88,8 @@ impl State {
         }
     }
 
-    /// True when a recorded step may have this outcome. Unlike with [`State::allows`], a writer that keeps
-    /// the thread from reading may come later.
+    /// True when a recorded step may have this outcome. Unlike in [`State::allows`], a writer that
+    /// blocks the thread's read may arrive later.
     pub(crate) fn may_replay(&self, thread: ThreadId, outcome: Outcome) -> bool {
         let is_writer_first = matches!(
             self.pending(thread),
@@ -113,8 +114,8 @@ impl<D: Dispatch> World<D> {
         self.policy
     }
 
-    /// True when a read of the thread may have to wait behind a writer for ever: it reads under this
-    /// lock already.
+    /// True when a read of the thread may wait for ever behind a writer, because it already reads
+    /// under this lock.
     #[inline]
     pub fn may_read_behind(&self, thread: ThreadId, lock: ObjectId) -> bool {
         let lock = &self.state.execution.objects[lock.index()];

@@ -1,13 +1,14 @@
-//! Threads that outlive the program and poll: they wait with a time limit, sleep or yield, look, and wait
-//! again.
+//! Threads that outlive the program and poll: they repeatedly wait with a time limit, sleep or
+//! yield, and check for work.
 //!
-//! A real process ends with its program, whatever its other threads do. An execution lets them finish their
-//! work, and would never end if one of them polls for ever. So waits are counted from the end of the program
-//! on. A thread polls when it has waited several times at one place, and has not worked since for longer than
-//! between those waits. When every thread that can go on polls, the execution is over.
+//! A real process ends with its program, even while other threads run. An execution lets them
+//! finish their work, and would never end if one of them polls for ever. So waits are counted from
+//! the end of the program on. A thread polls when it has waited several times at one site, and has
+//! had no more events since than between those waits. When every enabled thread polls, the
+//! execution is over.
 //!
-//! Loops that change nothing are found [before that](super::spin), without any loss. Threads that are left
-//! polling here might have done more, so that such an execution is marked.
+//! Loops that change nothing are found [before that](super::spin), without loss of classes. Threads
+//! stopped here might have done more, so such an execution is marked.
 
 use super::strategy::{Dispatch, Repeat};
 use super::{State, Step, Thread, World};
@@ -17,20 +18,20 @@ use crate::model::event::Event;
 use crate::model::operation::Operation;
 use crate::object::{Call, condvar};
 
-/// Waits at one place after the end of the program that make a thread one that polls. The first round
-/// finds the work that is left, the second may differ from later ones, and each more multiplies the classes
-/// of programs with several such threads.
+/// Waits at one site after the end of the program from which on a thread counts as polling. The
+/// first round finds the remaining work, the second may differ from later ones, and each further
+/// one multiplies the classes of programs with several such threads.
 const POLLS: u32 = 3;
-/// The same with those before the end of the program. A search moves the end behind ever more of them, and
-/// would have no end of its own otherwise.
+/// The same limit with waits before the end of the program included. A search moves the end behind
+/// ever more of them, and would never finish without this limit.
 const POLLS_IN_ALL: u32 = 12;
 
-/// The waits of one thread at one place.
+/// The waits of one thread at one site.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waits {
     thread: ThreadId,
     site: SiteId,
-    /// Their number since the end of the program, and in all.
+    /// Number of waits since the end of the program, and in total.
     count: u32,
     in_all: u32,
     /// Number of events of the thread at the last of these waits.
@@ -39,7 +40,7 @@ pub(super) struct Waits {
     round: u32,
 }
 
-/// True when a thread has slept, yielded or waited until a time ran out with the event.
+/// True for a sleep, a yield, or a wait that timed out.
 fn is_wait(event: &Event) -> bool {
     let timed_out = || match event.operation {
         Operation::Call { call, .. } => {
@@ -52,7 +53,7 @@ fn is_wait(event: &Event) -> bool {
 }
 
 impl State {
-    /// True when the thread does nothing but poll since the end of the program.
+    /// True when the thread has only polled since the end of the program.
     pub(crate) fn is_polling(&self, thread: ThreadId) -> bool {
         let events = self.threads[thread.index()].events;
         self.polls.iter().any(|one| {
@@ -61,11 +62,17 @@ impl State {
         })
     }
 
-    /// A thread has waited, slept or yielded with the last of its first `events` events.
+    /// True when the last event is a wait, sleep or yield of this thread.
+    pub(crate) fn has_just_waited(&self, thread: ThreadId) -> bool {
+        let last = self.execution.events.last();
+        last.is_some_and(|event| event.id.thread == thread && is_wait(event))
+    }
+
+    /// Counts a wait, sleep or yield: the last of the thread's first `events` events.
     fn add_wait(&mut self, (thread, events): (ThreadId, u32), site: SiteId, count: u32) {
         let mut known = self.polls.iter_mut();
         match known.find(|one| (one.thread, one.site) == (thread, site)) {
-            // The same wait: a sleep is an event, and a time that runs out.
+            // The same wait, reported twice: a sleep is an event and also a time-out.
             Some(one) if one.last == events => {}
             Some(one) => {
                 one.round = one.round.max(events - one.last);
@@ -86,9 +93,11 @@ impl State {
 }
 
 impl<D: Dispatch> World<D> {
-    /// The program is over, whatever its other threads do.
+    /// Marks the end of the program, whether or not its other threads have ended. A second end changes nothing.
     pub fn end_program(&mut self) {
-        self.state.execution.is_over = true;
+        if std::mem::replace(&mut self.state.execution.is_over, true) {
+            return;
+        }
         self.looks_from = 0;
         let events = self.state.execution.events.iter();
         let waits: Vec<_> = events.filter(|event| is_wait(event)).copied().collect();
@@ -97,7 +106,7 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// A time ran out for which the running thread has waited.
+    /// Counts a time-out of the running thread.
     #[inline]
     pub fn note_wait(&mut self, thread: ThreadId) {
         if self.state.execution.is_over {
@@ -106,13 +115,16 @@ impl<D: Dispatch> World<D> {
         }
     }
 
-    /// Ends the execution if it has too many events, or if only threads that poll can go on after the end of
-    /// the program.
+    /// Ends the execution if it has too many events, or if only polling threads are enabled after
+    /// the end of the program.
     #[cold]
     #[inline(never)]
     pub(super) fn is_at_limit(&mut self) -> Option<Step> {
         if self.state.execution.events.len() >= self.most_events {
             return Some(self.stop(Ending::TooManyEvents));
+        }
+        if !self.state.execution.is_over {
+            return self.stop_beside_polls();
         }
         let last = self.state.execution.events.last().copied();
         if let Some(Event { id, site, .. }) = last.filter(is_wait) {

@@ -1,4 +1,4 @@
-//! Messages: what threads leave in ports and take out of them.
+//! Messages: sends to ports and receives from them.
 
 use super::State;
 use crate::base::ids::{EventId, ObjectId, ThreadId};
@@ -16,8 +16,8 @@ impl State {
         self.execution.objects[port.index()].port_mut()
     }
 
-    /// Every message that a receive could take now, each with its port and the position of that
-    /// port in the list.
+    /// Returns every message that a receive could take now, each with its port and the position of
+    /// that port in the list.
     pub(crate) fn messages(
         &self,
         ports: Ports,
@@ -47,12 +47,12 @@ impl State {
         positions.map(move |position| (position, self.port_at(ports, position)))
     }
 
-    /// Whether a receive that wants to wait need not.
+    /// True when a waiting receive from these ports is enabled.
     pub(super) fn can_receive(&self, ports: Ports) -> bool {
         can_receive(self.each_port(ports).map(|(_, port)| self.port(port)))
     }
 
-    /// The thread is told when something happens to one of the ports.
+    /// Registers the thread as waiting at the ports, so that their changes enable it.
     pub(super) fn wait_at(&mut self, ports: Ports, thread: ThreadId) {
         for position in 0..self.port_count(ports) {
             let port = self.port_at(ports, position);
@@ -60,7 +60,7 @@ impl State {
         }
     }
 
-    /// The thread waits no longer.
+    /// Removes the thread from those that wait at the ports.
     pub(super) fn leave(&mut self, ports: Ports, thread: ThreadId) {
         for position in 0..self.port_count(ports) {
             let port = self.port_at(ports, position);

@@ -1,20 +1,20 @@
-//! Where in an execution the events of each thread are.
+//! Positions of the events of each thread in an execution.
 //!
-//! A program that frees what it has used atomically asks for that with every block, after any number of events.
-//! So positions are recorded, but only on request, and once for each event.
+//! A program that frees memory which it has accessed atomically needs the positions at every free,
+//! after any number of events. So positions are recorded only on request, and once for each event.
 
 use crate::base::ids::ThreadId;
 use crate::model::event::Event;
 
 #[derive(Default)]
 pub(super) struct Positions {
-    /// How many events are written down.
+    /// Number of recorded events.
     known: usize,
     threads: Vec<Vec<u32>>,
 }
 
 impl Positions {
-    /// Another execution begins.
+    /// Removes all events, for the next execution.
     pub(super) fn clear(&mut self) {
         self.known = 0;
         self.threads.iter_mut().for_each(Vec::clear);
@@ -33,13 +33,13 @@ impl Positions {
         self.known = events.len();
     }
 
-    /// Where the events of a thread are.
+    /// Returns the positions of the events of a thread.
     pub(super) fn of(&self, thread: ThreadId) -> &[u32] {
         self.threads.get(thread.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// For each thread that has any: it, and where its events are from the one on of which `seen` has the number;
-    /// from the first if there is none.
+    /// Returns each thread that has events not included in the clock `seen`, with the positions of
+    /// these events. An entry that the clock does not have counts as 0.
     pub(super) fn since<'a>(
         &'a self,
         seen: &'a [u32],
@@ -62,7 +62,7 @@ mod tests {
     use crate::model::event::Event;
     use crate::model::operation::Operation;
 
-    /// Events of these threads, in this order.
+    /// Returns events of these threads, in this order.
     fn events(threads: &[usize]) -> Vec<Event> {
         let mut counts = [0; 4];
         let event = |&thread: &usize| {

@@ -1,14 +1,15 @@
-//! Threads that look again and again, and wait for a change of what they see.
+//! Spin loops: threads that repeat reads, and wait for a change of the values.
 //!
-//! A substrate that finds a thread in the same local state as before one of its earlier events says
-//! so with [`World::request_again`]. If the thread has done nothing but look since then, it would do
-//! the same once more, so there is no need to let it: it is not enabled until one of the answers it
-//! was given would be another one. A search that runs every class stops it for good, because every
-//! execution in which it looks in vain has a twin in which it looks later.
+//! A substrate that finds a thread in the same local state as before one of its earlier events
+//! announces that with [`World::request_again`]. If the thread has changed nothing since then, or
+//! has [undone](super::undo) its changes, it would repeat the same events. So it is disabled until the reply to one of its reads would
+//! differ. A search that runs every class stops the thread for ever: for every execution in which
+//! it reads in vain there is another in which it reads later.
 
 use super::strategy::{Dispatch, Repeat};
+use super::undo::{self, LocalStates, reads_any};
 use super::{State, Step, Thread, World};
-use crate::base::ids::{SiteId, ThreadId};
+use crate::base::ids::{EventId, LocationId, SiteId, ThreadId};
 use crate::base::outcome::Outcome;
 use crate::base::reply::{Received, Reply};
 use crate::model::ending::Ending;
@@ -17,19 +18,23 @@ use crate::model::execution::Spinning;
 use crate::model::operation::Operation;
 use crate::object::{Call, condvar, mutex};
 
-/// Events of an execution that is no short one any more.
+/// Number of events from which on every execution is watched for spin loops; shorter sampled ones
+/// do not pay for it.
 const LONG: usize = 256;
 
-/// A thread that waits for a change of what it read.
+/// A thread that waits for a change of a value it read.
 #[derive(Debug)]
 pub(super) struct Spinner {
     thread: ThreadId,
-    /// Its events of the last round.
+    /// Events of its last round.
     round: Vec<Event>,
-    /// Where the next round would begin.
+    /// Site where the next round would begin.
     site: SiteId,
-    /// Whether it does not go on whatever changes.
+    /// True when it stays disabled whatever changes.
     for_good: bool,
+    /// Writes of the round that are undone. The round was explored for nothing only if no other
+    /// thread reads them.
+    undone: Vec<EventId>,
 }
 
 impl Spinner {
@@ -46,8 +51,8 @@ impl Spinner {
     }
 }
 
-/// How far a wait has come that may time out. Becoming a waiter, unlocking, waking up and locking
-/// again changes nothing if no other thread comes in between.
+/// The progress of a wait that may time out. Registration as a waiter, unlock, wake-up and lock
+/// change nothing together if no other thread uses the objects in between.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TimedWait {
     Outside,
@@ -57,7 +62,8 @@ pub(super) enum TimedWait {
 }
 
 impl TimedWait {
-    /// What follows when the thread has done this; `None` if it is no part of such a wait.
+    /// Returns the progress after this operation; `None` if the operation is not part of such a
+    /// wait.
     fn after(self, operation: &Operation, reply: Reply) -> Option<Self> {
         let Operation::Call { call, .. } = operation else {
             return None;
@@ -78,7 +84,7 @@ impl TimedWait {
     }
 }
 
-/// Whether the event is part of a wait that timed out.
+/// True for an event of a wait that timed out.
 fn is_of_timed_wait(event: &Event) -> bool {
     matches!(
         event.operation,
@@ -89,7 +95,7 @@ fn is_of_timed_wait(event: &Event) -> bool {
     )
 }
 
-/// Whether a thread becomes a waiter with the event.
+/// True for an event that registers a waiter.
 fn begins_wait(event: &Event) -> bool {
     matches!(
         event.operation,
@@ -100,8 +106,8 @@ fn begins_wait(event: &Event) -> bool {
     )
 }
 
-/// Whether the operation changed nothing that any thread could notice, its own included.
-fn is_quiet(operation: &Operation, outcome: Outcome, reply: Reply) -> bool {
+/// True when the operation changed nothing that a thread could observe, its own thread included.
+pub(super) fn is_quiet(operation: &Operation, outcome: Outcome, reply: Reply) -> bool {
     match operation {
         Operation::IsFinished { .. }
         | Operation::Load { .. }
@@ -122,7 +128,8 @@ fn is_quiet(operation: &Operation, outcome: Outcome, reply: Reply) -> bool {
     }
 }
 
-/// Notes whether the performed operation belongs to a timed wait, and whether it changed anything.
+/// Records whether the performed operation belongs to a timed wait, and whether it changed
+/// anything.
 #[inline(never)]
 fn note_in(entry: &mut Thread, outcome: Outcome) {
     let before = entry.timed_wait;
@@ -131,17 +138,36 @@ fn note_in(entry: &mut Thread, outcome: Outcome) {
     let is_quiet = is_quiet(&entry.pending, outcome, entry.reply);
     if after.is_none() && !(is_quiet && before == TimedWait::Outside) {
         entry.quiet_since = entry.events;
+        let is_update = matches!(entry.pending, Operation::Update { .. });
+        if before != TimedWait::Outside || !is_update {
+            entry.undoable_since = entry.events;
+        }
     }
 }
 
 impl State {
-    /// Whether the thread waits for a change of what it read.
+    /// True when the thread waits for a change of a value it read.
     pub fn is_spinning(&self, thread: ThreadId) -> bool {
         self.spinners.iter().any(|one| one.thread == thread)
     }
 
-    /// Whether the thread would be told the same if it did now what it did then.
-    fn would_repeat(&self, event: &Event) -> bool {
+    /// True when a repetition of the round now would have the same replies.
+    fn would_repeat(&self, round: &[Event]) -> bool {
+        let mut written: Vec<(LocationId, u64)> = Vec::new();
+        round.iter().all(|event| {
+            let location = event.operation.location();
+            let own = written.iter().rev().find(|one| Some(one.0) == location);
+            let repeats = match own {
+                Some((_, value)) => event.is_store() || *value == event.reply.to_value(),
+                None => self.would_reply_again(event),
+            };
+            written.extend(undo::write_of(event));
+            repeats
+        })
+    }
+
+    /// True when a repetition of the event now would have the same reply.
+    fn would_reply_again(&self, event: &Event) -> bool {
         match event.operation {
             Operation::Load { location, .. } | Operation::Update { location, .. } => {
                 self.execution.locations[location.index()].value == event.reply.to_value()
@@ -150,7 +176,7 @@ impl State {
             Operation::Receive { ports, .. } => {
                 self.can_receive(ports) == (event.reply != Reply::received(Received::Empty))
             }
-            // Who waits for the lock will have it the next time.
+            // A thread that waits for the lock gets it in the next round.
             Operation::Call { object, .. } if is_of_timed_wait(event) => {
                 let mut waiting = self.calls[object.index()].waiting.iter();
                 waiting.all(|&thread| thread == event.id.thread)
@@ -163,8 +189,8 @@ impl State {
         }
     }
 
-    /// The thread has performed its pending operation. Not inlined, so that it costs nothing while
-    /// no thread is watched.
+    /// Tracks the operation that the thread has just performed. Not inlined, so that it costs
+    /// nothing while no thread is watched.
     #[cold]
     #[inline(never)]
     pub(super) fn note(&mut self, thread: ThreadId, outcome: Outcome) {
@@ -175,43 +201,60 @@ impl State {
             (TimedWait::Outside, Operation::Store { .. }) => entry.quiet_since = entry.events,
             _ => note_in(entry, outcome),
         }
+        self.note_spinners(thread);
+    }
+
+    /// Enables or disables spinning threads after this thread has performed an operation.
+    #[inline(always)]
+    pub(super) fn note_spinners(&mut self, thread: ThreadId) {
         if !self.spinners.is_empty() {
             self.look_again_after(thread);
         }
     }
 
-    /// As [`look_again`](Self::look_again), when this thread has performed an operation.
+    /// Does the same as [`look_again`](Self::look_again), after this thread has performed an
+    /// operation.
     #[inline(never)]
     fn look_again_after(&mut self, thread: ThreadId) {
         self.spinners.retain(|one| one.thread != thread);
+        let last = self.execution.events.last().copied();
+        let spinners = std::mem::take(&mut self.spinners);
+        let (kept, read): (Vec<_>, Vec<_>) = spinners.into_iter().partition(|one| {
+            one.undone.is_empty() || !last.is_some_and(|event| reads_any(&event, &one.undone))
+        });
+        self.spinners = kept;
+        for one in read {
+            self.enable(one.thread);
+        }
         self.look_again();
     }
 
-    /// Who spins may go on, or not any more.
+    /// Enables spinning threads whose values have changed, and disables the others.
     pub(super) fn look_again(&mut self) {
         let spinners = std::mem::take(&mut self.spinners);
         for one in &spinners {
-            let repeats = || one.round.iter().all(|event| self.would_repeat(event));
-            let enabled = !one.for_good && !repeats();
+            let enabled = !one.for_good && !self.would_repeat(&one.round);
             self.set_enabled(one.thread, enabled);
         }
         self.spinners = spinners;
     }
 
-    /// How an execution ends in which no thread can go on, although some have not ended.
+    /// Returns the ending of an execution without enabled threads in which some threads have not
+    /// ended.
     pub(super) fn stuck(&self) -> Ending {
         if self.spinners.is_empty() {
             return Ending::Deadlock;
         }
-        let mut rounds = self.spinners.iter().flat_map(|one| &one.round);
-        match rounds.all(|event| self.would_repeat(event)) {
+        let mut rounds = self.spinners.iter().map(|one| &one.round);
+        match rounds.all(|round| self.would_repeat(round)) {
             true => Ending::Livelock,
             false => Ending::Discarded,
         }
     }
 
-    /// True when no thread came in between when the thread waited in this round. As it has had the lock,
-    /// what the lock protects may have changed, which is looked at only when it begins to wait.
+    /// True when no other thread used the objects of this round's waits meanwhile. The thread held
+    /// the lock, so data that the lock protects may have changed; this is checked only when it
+    /// begins to wait.
     fn is_undisturbed(&self, round: &[Event], operation: &Operation) -> bool {
         let waits: Vec<_> = round.iter().filter(|one| is_of_timed_wait(one)).collect();
         let Some(first) = round.first().filter(|_| !waits.is_empty()) else {
@@ -228,7 +271,7 @@ impl State {
             && others.all(|event| !objects.contains(&event.operation.object()))
     }
 
-    /// What the thread has done from this event on.
+    /// Returns the thread's events from this one on.
     fn round(&self, thread: ThreadId, since: u32) -> Vec<Event> {
         let events = self.execution.events.iter().rev();
         let own = events.filter(|event| event.id.thread == thread);
@@ -242,7 +285,7 @@ impl State {
 }
 
 impl<D: Dispatch> World<D> {
-    /// From now on, notes which threads do nothing but look.
+    /// Tracks from now on which threads change nothing.
     #[inline]
     pub fn watch(&mut self) {
         if std::mem::replace(&mut self.state.watches, true) {
@@ -250,39 +293,60 @@ impl<D: Dispatch> World<D> {
         }
         for thread in &mut self.state.threads {
             thread.quiet_since = thread.events;
+            thread.undoable_since = thread.events;
         }
     }
 
-    /// True when the execution is so long that a thread may be waiting in a loop.
+    /// True when the execution is long enough that a thread may be in a spin loop.
     #[inline]
     pub fn is_long(&self) -> bool {
         self.state.execution.events.len() >= LONG
     }
 
-    /// How many events the thread has, and from which of them on it has done nothing but look.
+    /// Returns the number of events of the thread, and the index of its first event after the last
+    /// one that changed anything.
     #[inline]
     pub fn quiet(&self, thread: ThreadId) -> (u32, u32) {
         let entry = &self.state.threads[thread.index()];
         (entry.events, entry.quiet_since)
     }
 
-    /// As [`World::request`] for a thread whose local state is the one it had before its event
-    /// number `since`, when it has done nothing but look from there on.
+    /// Returns the index of the thread's first event after the last one that changed anything but a
+    /// location.
+    #[inline]
+    pub fn undoable_since(&self, thread: ThreadId) -> u32 {
+        self.state.threads[thread.index()].undoable_since
+    }
+
+    /// Requests an operation as [`World::request`] does, for a thread whose local state is the same
+    /// as before its event number `since`, and which has changed nothing but locations since then.
     pub fn request_again(
         &mut self,
         thread: ThreadId,
         operation: Operation,
         site: SiteId,
         since: u32,
+        states: &dyn LocalStates,
     ) -> Step {
+        let strategy = self.strategy.strategy_mut();
+        let stops = strategy.repeats(&self.state, thread);
+        let is_quiet = since >= self.state.threads[thread.index()].quiet_since;
+        let undone = match (is_quiet, stops) {
+            (true, _) => Some(Vec::new()),
+            // Rounds that overlap may end a loop, and a random walk comes to that by itself.
+            (false, Repeat::Stop) => self.state.undone(thread, since, states),
+            (false, Repeat::Wait | Repeat::GoOn) => None,
+        };
+        let Some(undone) = undone else {
+            return self.request(thread, operation, site);
+        };
         let round = self.state.round(thread, since);
         if !self.state.is_undisturbed(&round, &operation) {
             return self.request(thread, operation, site);
         }
-        let repeats = round.iter().all(|event| self.state.would_repeat(event));
-        let for_good = match self.strategy.strategy_mut().repeats(&self.state, thread) {
+        let for_good = match stops {
             Repeat::Stop => true,
-            Repeat::Wait if repeats => false,
+            Repeat::Wait if self.state.would_repeat(&round) => false,
             Repeat::Wait | Repeat::GoOn => return self.request(thread, operation, site),
         };
         self.state.announce(thread, operation, site);
@@ -292,6 +356,7 @@ impl<D: Dispatch> World<D> {
             round,
             site,
             for_good,
+            undone,
         });
         self.advance()
     }

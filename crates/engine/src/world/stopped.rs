@@ -1,4 +1,5 @@
-//! What threads do after the execution has stopped, while they are unwound: nothing of it is recorded.
+//! Operations of threads that are unwound after the execution has stopped; none of them is
+//! recorded.
 
 use super::World;
 use super::strategy::Dispatch;
@@ -8,9 +9,9 @@ use crate::base::reply::Reply;
 use crate::model::operation::{Operation, Ports};
 
 impl<D: Dispatch> World<D> {
-    /// After the execution stopped: a thread that is being unwound wants to do `operation`.
-    /// Nothing is recorded and no strategy is asked; `None` means that the thread must wait and
-    /// ask [`World::retry_after_stop`] again when others have moved.
+    /// Announces an operation of a thread that is being unwound, after the execution stopped. No
+    /// event is recorded and the strategy is not called. `None` means that the thread must wait and
+    /// call [`World::retry_after_stop`] after other threads have run.
     pub fn request_after_stop(
         &mut self,
         thread: ThreadId,
@@ -30,12 +31,12 @@ impl<D: Dispatch> World<D> {
             .then(|| self.state.perform(thread, Outcome::FIRST, false))
     }
 
-    /// After the execution stopped: the thread is gone, whatever it was about to do.
+    /// Ends the thread after the execution stopped, whatever its pending operation is.
     pub fn end_after_stop(&mut self, thread: ThreadId, site: SiteId) {
         self.request_after_stop(thread, Operation::End, site);
     }
 
-    /// The thread no longer wants what it had announced.
+    /// Withdraws the pending operation of the thread.
     fn withdraw(&mut self, thread: ThreadId) {
         match *self.state.pending(thread) {
             Operation::Call { object, .. } => self.state.leave(Ports::One(object), thread),

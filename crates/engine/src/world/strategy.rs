@@ -1,12 +1,13 @@
 //! The interface between the world and the strategies above it.
 //!
 //! A [`Strategy`] chooses the thread that runs next; the world names no particular one. Its
-//! constant properties are one value, [`Capabilities`], and what changes while it runs is another,
-//! [`Progress`]. Strategies are trait objects, and [`Dispatch`] is how the world calls one:
-//! directly where a virtual call at every step is measurable.
+//! constant properties are one value, [`Capabilities`], and its changing ones another,
+//! [`Progress`]. Strategies are trait objects. The world calls them through [`Dispatch`]: directly
+//! where a virtual call at every step is measurable.
 
 use super::State;
 use crate::base::ids::ThreadId;
+use crate::base::rng::Rng;
 use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Ending};
 use crate::model::estimate::Estimate;
@@ -21,32 +22,32 @@ pub enum Bound {
     Delays(u32),
 }
 
-/// The answer to a thread that is about to repeat a round of a loop.
+/// The decision about a thread that is about to repeat a round of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// It goes on, because its next operations are known.
+    /// Continues, because its next operations are known.
     GoOn,
-    /// It waits until a location that it read has changed.
+    /// Waits until a location that it read has changed.
     Wait,
-    /// It never goes on: in another execution it reads later, and takes the value that it waits for
+    /// Stops for ever: in another execution it reads later, and takes the value that it waits for
     /// with its first read.
     Stop,
 }
 
-/// How the choices of a strategy depend on random numbers.
+/// The dependence of a strategy's choices on random numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Randomness {
-    /// They do not.
+    /// Choices do not depend on random numbers.
     #[default]
     None,
-    /// They depend on a seed and on earlier executions.
+    /// A seed and earlier executions determine them.
     Seeded,
-    /// They depend on a seed, and every execution is drawn independently of the classes of earlier
+    /// A seed determines them, and every execution is drawn independently of the classes of earlier
     /// ones.
     Independent,
 }
 
-/// What an execution of a class counts that was run before.
+/// The treatment of an execution whose class was run before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KnownClass {
     /// It counts as an execution of a known class.
@@ -58,7 +59,8 @@ pub enum KnownClass {
     NeverOccurs,
 }
 
-/// What a strategy reads and what it promises, for the execution that has begun.
+/// The inputs that a strategy reads and the properties it promises, for the execution that has
+/// begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Reads all outcomes of every operation, in every execution. Otherwise a read takes only the
@@ -70,9 +72,9 @@ pub struct Capabilities {
     /// Reads the rest of an execution that the program has discarded, because a later send may
     /// revisit the receive that made an assumption fail.
     pub reads_discarded: bool,
-    /// How it draws.
+    /// Use of random numbers.
     pub randomness: Randomness,
-    /// How it treats classes that were run before.
+    /// Treatment of classes that were run before.
     pub known_class: KnownClass,
     /// Maximum events of an execution, if that is less than the limit of the check.
     pub max_events: usize,
@@ -92,7 +94,7 @@ impl Default for Capabilities {
 }
 
 impl Capabilities {
-    /// Returns those of a sampler whose executions are independent draws.
+    /// Capabilities of a sampler whose executions are independent draws.
     pub const SAMPLER: Capabilities = Capabilities {
         reads_all_outcomes: false,
         reads_repetitions: false,
@@ -109,13 +111,13 @@ pub enum Extent {
     /// An unknown part.
     #[default]
     Some,
-    /// Everything within a bound; there is more beyond it.
+    /// All classes or schedules within a bound; there are more beyond it.
     Within(Bound),
     /// Every class.
     All,
 }
 
-/// What is known of a strategy between two executions.
+/// The state of a strategy between two executions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// The execution that has just ended was only an attempt: it does not count and is not checked.
@@ -123,16 +125,16 @@ pub struct Progress {
     /// The execution that has just ended was a sample for an estimate: its failures are real, but
     /// it does not count, because the search will run its class.
     pub is_sample: bool,
-    /// The execution that has just ended was too long, and the strategy runs no more. Other
-    /// strategies may run the program.
+    /// The execution that has just ended was too long, or the strategy needs too much memory, and it
+    /// runs no more. Other strategies may run the program.
     pub gave_up: bool,
-    /// What has been run.
+    /// Part of the program's behaviour that has been run.
     pub extent: Extent,
     /// Estimated number of classes.
     pub estimate: Option<Estimate>,
 }
 
-/// Decides what happens next, execution after execution.
+/// Chooses threads and outcomes, execution after execution.
 pub trait Strategy: Send {
     /// Prepares the next execution; `false` when there is none left to run.
     fn begin(&mut self) -> bool;
@@ -140,7 +142,7 @@ pub trait Strategy: Send {
     /// Chooses one of the enabled threads. Never called when no thread is enabled.
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>>;
 
-    /// Receives the state in which no thread can go on, although some have not ended.
+    /// Receives the state in which no thread is enabled, although some have not ended.
     fn stuck(&mut self, _state: &State) -> Result<(), Box<Divergence>> {
         Ok(())
     }
@@ -151,18 +153,18 @@ pub trait Strategy: Send {
     /// Learns from an execution that another strategy has run.
     fn learn(&mut self, _execution: &Execution, _ending: &Ending) {}
 
-    /// Decides about a thread that is about to repeat a round of a loop, with nothing changed in
-    /// the thread or by it.
+    /// Decides about a thread that is about to repeat a round of a loop without having changed
+    /// anything.
     fn repeats(&mut self, _state: &State, _thread: ThreadId) -> Repeat {
         Repeat::Wait
     }
 
-    /// Returns what the strategy reads and promises for the execution that has begun.
+    /// Returns the inputs and promises of the strategy for the execution that has begun.
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
     }
 
-    /// Returns what the last execution counts for, and what is left to run.
+    /// Returns how the last execution counts, and the part that has been run.
     fn progress(&self) -> Progress {
         Progress::default()
     }
@@ -170,11 +172,12 @@ pub trait Strategy: Send {
 
 /// The strategy of a world, called directly or through a trait object.
 pub trait Dispatch {
-    /// As [`Strategy::choose`].
+    /// Chooses as [`Strategy::choose`] does.
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>>;
 
-    /// True when the running thread goes on without a choice where no class is lost that way.
-    fn skips_trivial_choices(&self) -> bool;
+    /// Returns the random numbers of a strategy that draws uniformly among the enabled threads and
+    /// then among the outcomes; `None` for any other strategy.
+    fn random_walk(&mut self) -> Option<&mut Rng>;
 
     /// Returns the strategy.
     fn strategy(&self) -> &dyn Strategy;

@@ -1,5 +1,5 @@
-//! What the substrate tells the world of beside operations: things that the program has, what it calls them, and
-//! how its threads ended.
+//! Information of the substrate besides operations: the locations and objects of the program, their
+//! names, and panics of threads.
 
 use super::strategy::Dispatch;
 use super::{Calls, World};
@@ -9,7 +9,7 @@ use crate::model::location::Location;
 use crate::object::Object;
 
 impl<D: Dispatch> World<D> {
-    /// Makes a location known, with the value it has outside the execution.
+    /// Adds a location, with its value outside the execution.
     pub fn add_location(&mut self, initial: u64) -> LocationId {
         let locations = &mut self.state.execution.locations;
         locations.push(Location::new(initial));
@@ -18,13 +18,13 @@ impl<D: Dispatch> World<D> {
         location
     }
 
-    /// Remembers where in the source a location was made.
+    /// Records the site where a location was created.
     #[inline]
     pub fn made_at(&mut self, location: LocationId, site: SiteId) {
         self.state.execution.locations[location.index()].made = Some(site);
     }
 
-    /// Makes an object known, in the state it has outside the execution.
+    /// Adds an object, in its state outside the execution.
     pub fn add_object(&mut self, object: Object) -> ObjectId {
         let state = &mut self.state;
         state.execution.first_states.push(object.clone());
@@ -36,47 +36,49 @@ impl<D: Dispatch> World<D> {
         ObjectId::new(state.objects - 1)
     }
 
-    /// Remembers what kind of location the program calls it.
+    /// Records the kind of a location, in the program's words.
     #[inline]
     pub fn name_location(&mut self, location: LocationId, kind: &'static str) {
         let names = &mut self.state.execution.location_names;
         names.set_kind(location.index(), kind);
     }
 
-    /// Remembers what kind of object the program calls it.
+    /// Records the kind of an object, in the program's words.
     #[inline]
     pub fn name_object(&mut self, object: ObjectId, kind: &'static str) {
         let names = &mut self.state.execution.object_names;
         names.set_kind(object.index(), kind);
     }
 
-    /// Remembers the name the program gave a location.
+    /// Records a name that the program gave a location.
     pub fn label_location(&mut self, location: LocationId, label: String) {
         let execution = &mut self.state.execution;
         let names = &mut execution.location_names;
         names.add_label(location.index(), label, execution.events.len());
     }
 
-    /// Remembers the name the program gave an object.
+    /// Records a name that the program gave an object.
     pub fn label_object(&mut self, object: ObjectId, label: String) {
         let execution = &mut self.state.execution;
         let names = &mut execution.object_names;
         names.add_label(object.index(), label, execution.events.len());
     }
 
-    /// Says what the program's source calls a location, and on which line it was made.
-    pub fn call_location(&mut self, location: LocationId, name: String, line: u32) {
+    /// Records the name of a location in the program's source, and the line where it was created;
+    /// `None` if its address identifies it.
+    pub fn call_location(&mut self, location: LocationId, name: String, line: Option<u32>) {
         let names = &mut self.state.execution.location_names;
         names.set_variable(location.index(), name, line);
     }
 
-    /// Says what the program's source calls an object, and on which line it was made.
-    pub fn call_object(&mut self, object: ObjectId, name: String, line: u32) {
+    /// Records the name of an object in the program's source, and the line where it was created;
+    /// `None` if its address identifies it.
+    pub fn call_object(&mut self, object: ObjectId, name: String, line: Option<u32>) {
         let names = &mut self.state.execution.object_names;
         names.set_variable(object.index(), name, line);
     }
 
-    /// Makes a list of ports known, for a receive that looks at several.
+    /// Adds a list of ports, for receives from several.
     pub fn add_ports(&mut self, ports: &[ObjectId]) -> PortListId {
         let lists = &mut self.state.execution.port_lists;
         let known = lists.iter().position(|list| list == ports);
@@ -86,27 +88,28 @@ impl<D: Dispatch> World<D> {
         }))
     }
 
-    /// One more could send to an ordered port.
+    /// Adds a sender to an ordered port.
     pub fn add_sender(&mut self, port: ObjectId) {
         self.state.port_mut(port).add_sender();
     }
 
-    /// Remembers the name the program gave a thread.
+    /// Records the name that the program gave a thread.
     pub fn name_thread(&mut self, thread: ThreadId, name: String) {
         self.state.execution.threads[thread.index()].name = Some(name);
     }
 
-    /// Remembers that a thread ended by a panic.
+    /// Records that a thread ended by a panic.
     pub fn add_panic(&mut self, panic: Panic) {
         self.state.execution.panics.push(panic);
     }
 
-    /// Forgets all panics: they were to be.
+    /// Removes all panics, because they were expected.
     pub fn forgive_panics(&mut self) {
         self.state.execution.panics.clear();
     }
 
-    /// If `thread` ended by a panic that no join has returned, records that `joiner` got it.
+    /// Records that `joiner` received the panic of `thread`, if there is one that no join has
+    /// returned; true if so.
     pub fn join_panic(&mut self, thread: ThreadId, joiner: ThreadId) -> bool {
         let panics = &mut self.state.execution.panics;
         let untaken = |panic: &&mut Panic| panic.thread == thread && panic.joined_by.is_none();

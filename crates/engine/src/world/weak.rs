@@ -3,22 +3,22 @@
 use super::State;
 use crate::base::ids::{EventId, LocationId, ThreadId};
 use crate::base::outcome::Outcome;
-use crate::base::reply::Reply;
 use crate::model::execution::resolution;
 use crate::model::operation::{Chance, Operation, UpdateKind};
 
 impl State {
-    /// Number of outcomes of the thread's pending operation, if that depends on its clock. Some of them
-    /// may be impossible; see [`State::allows`].
-    pub(super) fn weak_outcomes(&self, thread: ThreadId) -> Option<u32> {
-        match *self.pending(thread) {
+    /// Returns the number of outcomes of an operation of the thread, if it depends on the
+    /// thread's clock. Some of them may be impossible; see [`State::allows`].
+    #[inline]
+    pub(super) fn weak_outcomes(&self, thread: ThreadId, operation: &Operation) -> Option<u32> {
+        match *operation {
             Operation::Load { location, .. } | Operation::Store { location, .. } => {
                 Some(self.views.reach(thread, location))
             }
             Operation::Update {
                 location, update, ..
             } => {
-                // A compare-exchange that fails writes nothing, so it may read any of them.
+                // A failing compare-exchange writes nothing, so it may read any of these writes.
                 let may_fail = matches!(update.kind, UpdateKind::CompareExchange { .. });
                 Some(
                     match !may_fail && self.views.must_append(thread, location) {
@@ -40,10 +40,20 @@ impl State {
     /// True when the thread's pending operation may have this outcome, one of its
     /// [`outcomes`](State::outcomes).
     pub fn allows(&self, thread: ThreadId, outcome: Outcome) -> bool {
+        self.allows_of(thread, self.pending(thread), outcome)
+    }
+
+    /// Does the same as [`allows`](Self::allows), for an operation that is not announced.
+    #[inline]
+    pub(super) fn allows_of(
+        &self,
+        thread: ThreadId,
+        operation: &Operation,
+        outcome: Outcome,
+    ) -> bool {
         if outcome.is_first() {
             return true;
         }
-        let operation = self.pending(thread);
         if let Operation::Chance {
             what: Chance::WriterFirst,
         } = operation
@@ -72,7 +82,7 @@ impl State {
             && (self.views).is_consistent(&self.execution, thread, operation, back, writes)
     }
 
-    /// The source of the thread's pending operation if it has this outcome.
+    /// Returns the source of the thread's pending operation if it has this outcome.
     pub(crate) fn would_see(&self, thread: ThreadId, outcome: Outcome) -> Option<EventId> {
         let read = |location: LocationId, back| match self.views.is_on() {
             true => self.views.source(location, back).0,
@@ -94,7 +104,7 @@ impl State {
         }
     }
 
-    /// The value of the write that is `back` writes before the coherence-last.
+    /// Returns the value of the write that is `back` writes before the coherence-last.
     pub(crate) fn value_of(&self, location: LocationId, back: u32) -> u64 {
         match self.views.is_on() {
             true => self.views.source(location, back).1,
@@ -102,40 +112,7 @@ impl State {
         }
     }
 
-    /// Performs an access; returns its source and its reply.
-    pub(super) fn access(
-        &mut self,
-        operation: &Operation,
-        id: EventId,
-        outcome: Outcome,
-    ) -> (Option<EventId>, Reply) {
-        match *operation {
-            Operation::Load { location, .. } => {
-                let (source, value) = self.views.source(location, outcome.back());
-                (source, Reply::value(value))
-            }
-            Operation::Store {
-                location, value, ..
-            } => {
-                let value = value.unwrap_or(self.execution.locations[location.index()].value);
-                let previous = self.put(location, outcome.back(), id, value, false);
-                (previous, Reply::DONE)
-            }
-            Operation::Update {
-                location, update, ..
-            } => {
-                let back = outcome.back_of_update();
-                let (source, old) = self.views.source(location, back);
-                if let Some(new) = update.apply(old, outcome.fails_spuriously()) {
-                    self.put(location, back, id, new, true);
-                }
-                (source, Reply::value(old))
-            }
-            _ => unreachable!("only called for accesses"),
-        }
-    }
-
-    /// Puts a write in its place in coherence order; returns the write that it follows.
+    /// Inserts a write at its place in coherence order; returns the write that it follows.
     pub(super) fn put(
         &mut self,
         location: LocationId,
@@ -154,7 +131,7 @@ impl State {
         last
     }
 
-    /// Changes the write that a store follows.
+    /// Changes the predecessor of a store in coherence order.
     fn follow(&mut self, store: EventId, old: Option<EventId>, new: EventId) {
         let event = &mut self.execution.events[self.views.position(store)];
         event.source = Some(new);

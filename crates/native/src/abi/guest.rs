@@ -1,12 +1,12 @@
-//! Which code runs: thread pointers tell the program's threads apart.
+//! The running code: thread pointers distinguish the program's threads.
 //!
-//! The thread pointer is the base of `fs`, which thread-local storage is addressed by. The C library keeps
-//! it in the block itself as well, at offset 0x10.
+//! The thread pointer is the base of `fs`, by which thread-local storage is addressed. The C
+//! library also stores it in the block itself, at offset 0x10.
 
 use std::arch::asm;
 use std::sync::atomic::AtomicUsize;
 
-/// Thread pointer of the guest that runs; 0 while the host does.
+/// Thread pointer of the running guest; 0 while the host runs.
 pub(crate) static GUEST: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the thread pointer of the caller.

@@ -4,10 +4,11 @@ use std::ffi::c_char;
 
 /// Address of a `T` that is the program's.
 ///
-/// Values of this type are arguments of functions that the program calls. The contract of each such function
-/// obliges its caller to pass the address of a `T`, or null where the function allows it, and to leave that
-/// memory alone until the function returns. `T` is a type of C in which all bit patterns are valid. A program
-/// that breaks the contract faults here as it would in the C library, and the fault is reported as its own.
+/// Values of this type are arguments of functions that the program calls. The contract of each such
+/// function obliges its caller to pass the address of a `T`, or null where the function allows it.
+/// The caller must leave that memory alone until the function returns. `T` is a type of C in which
+/// all bit patterns are valid. A program that breaks the contract faults here as it would in the C
+/// library, and the fault is reported as its own.
 #[repr(transparent)]
 pub(crate) struct GuestPtr<T>(*mut T);
 
@@ -24,7 +25,7 @@ impl<T: Copy> GuestPtr<T> {
     ///
     /// # Safety
     ///
-    /// It must be null or satisfy the contract above as long as the result is used.
+    /// It must be null or satisfy the contract of the type as long as the result is used.
     pub(crate) const unsafe fn new(pointer: *mut T) -> Self {
         GuestPtr(pointer)
     }
@@ -44,16 +45,18 @@ impl<T: Copy> GuestPtr<T> {
     /// Returns the value. It need not be aligned.
     #[inline(always)]
     pub(crate) fn read(self) -> T {
-        // SAFETY: reading needs a valid value at the address, which the contract above promises for an address
-        // that is not null; callers have excluded null, or it is the program's fault.
+        // SAFETY: reading needs a valid value at the address, which the contract of the type
+        // promises for an address that is not null. Callers have excluded null, or it is the
+        // program's fault.
         unsafe { self.0.read_unaligned() }
     }
 
     /// Writes the value. It need not be aligned.
     #[inline(always)]
     pub(crate) fn write(self, value: T) {
-        // SAFETY: writing needs memory that is valid for writes and that no reference points to. It is the
-        // program's, by the contract above, and raddle has no references to memory of the program's.
+        // SAFETY: writing needs memory that is valid for writes and that no reference points to. It
+        // is the program's, by the contract of the type, and raddle has no references to memory of
+        // the program's.
         unsafe { self.0.write_unaligned(value) }
     }
 
@@ -116,7 +119,7 @@ mod tests {
 
     #[test]
     fn null_is_neither_read_nor_written() {
-        // SAFETY: null is allowed.
+        // SAFETY: `new` allows null.
         let null = unsafe { GuestPtr::<u64>::new(std::ptr::null_mut()) };
         assert_eq!(null.get(), None);
         null.set(1);

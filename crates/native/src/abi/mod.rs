@@ -1,5 +1,5 @@
-//! Where the program's code and raddle's meet: the calling convention, registers and stacks. All assembly
-//! of this crate is here and in `host`.
+//! The boundary between the program's code and raddle's: the calling convention, registers and
+//! stacks. All assembly of this crate is here and in `host`.
 
 pub(crate) mod alternate_stack;
 pub(crate) mod caller;

@@ -14,8 +14,9 @@ pub(crate) fn function<F: Copy>(cache: &AtomicUsize, name: &CStr) -> F {
         assert!(found != 0, "raddle: the C library has no {name:?}");
         cache.store(found, Ordering::Relaxed);
     }
-    // SAFETY: `F` is a type of functions, because `real!` makes it, and as large as an address. That the C
-    // library declares the function so is the obligation of each use of `real!`, which calls are unsafe for.
+    // SAFETY: `transmute_copy` needs a valid `F` in `found`: `real!` makes `F` a function type,
+    // which is as large as an address. Each use of `real!` promises the C library's declaration,
+    // which is why calls of the result are unsafe.
     unsafe { std::mem::transmute_copy(&found) }
 }
 
@@ -34,13 +35,14 @@ macro_rules! real {
 }
 
 /// `forward!(fn name(argument: Type, ...) -> Type)`: calls the C library's function of that name with these
-/// variables. They are the arguments of a call of our function of that name, or ask for less: for a part of
-/// the buffer, or for not waiting.
+/// variables. They are the arguments of a call of our function of that name, or request less: a
+/// part of the buffer, or no waiting.
 macro_rules! forward {
     (fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty) => {{
         let real = $crate::abi::real::real!(fn $name($($type),*) -> $result);
-        // SAFETY: the types are those of the C library's declaration. What it demands of the arguments holds
-        // or is the caller's fault, because the caller has passed them to this function by its name.
+        // SAFETY: the types are those of the C library's declaration. The caller has passed the
+        // arguments to this function by its name, so the C library's requirements on them are the
+        // caller's obligation.
         #[allow(unused_unsafe)]
         unsafe {
             real($($argument),*)

@@ -1,5 +1,5 @@
-//! Which registers the calling convention gives which role (System V ABI for x86-64), as instructions that save
-//! and restore them. All assembly of this crate takes its lists from here.
+//! Roles of registers in the calling convention (System V ABI for x86-64), as instructions that
+//! save and restore them. All assembly of this crate takes its lists from here.
 
 /// Number of registers that a call preserves, besides the stack pointer.
 pub(crate) const PRESERVED: usize = 6;
@@ -18,8 +18,8 @@ macro_rules! restore_preserved {
     };
 }
 
-/// Instructions that save the registers that have arguments. The stack is aligned then if it was when the
-/// function was called.
+/// Instructions that save the registers of arguments. The stack is aligned afterwards if it was
+/// when the function was called.
 macro_rules! save_arguments {
     () => {
         "push rdi\npush rsi\npush rdx\npush rcx\npush r8\npush r9\npush 0\n"
@@ -33,8 +33,9 @@ macro_rules! restore_arguments {
     };
 }
 
-/// Instructions that clear the registers in which a call may leave anything, but for its result, of which
-/// `first` and `second` mask the bytes in `rax` and `rdx`: compilers push any register to align the stack.
+/// Instructions that clear the registers in which a call may leave any value, because compilers
+/// push any register to align the stack. `first` and `second` are the masks of the result's bytes
+/// in `rax` and `rdx`.
 macro_rules! clear_scratch {
     () => {
         concat!(
@@ -53,7 +54,7 @@ macro_rules! clear_scratch {
     };
 }
 
-/// Instructions that jump to a label unless the caller is the guest that runs. `rax` is clobbered.
+/// Instructions that jump to a label unless the caller is the running guest. `rax` is clobbered.
 macro_rules! unless_guest {
     ($label:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! Stacks: calls that can be left, and going on where another stack was left.
+//! Stacks: calls that can be left, and switches to another stack.
 //!
 //! All functions here save and restore the same [registers](super::registers), those that a call preserves.
 
@@ -25,7 +25,8 @@ impl Frame {
     }
 }
 
-/// Calls `function(argument)`, and says before where on the stack it can be left.
+/// Calls `function(argument)`, after storing in `frame` the stack pointer at which the call can be
+/// left.
 ///
 /// # Safety
 ///
@@ -45,7 +46,7 @@ pub(crate) unsafe extern "C" fn call(function: usize, argument: usize, frame: *m
     )
 }
 
-/// Goes on where [`call`] returns, with this result.
+/// Continues where [`call`] returns, with this result.
 ///
 /// # Safety
 ///
@@ -62,7 +63,7 @@ pub(crate) unsafe extern "C" fn leave(frame: Frame, result: usize) -> ! {
     )
 }
 
-/// Goes on where another stack was left, with this result of the `swap` there.
+/// Continues where another stack was left, with this result of the `swap` there.
 ///
 /// # Safety
 ///
@@ -79,7 +80,7 @@ pub(crate) unsafe extern "C" fn swap(from: *mut usize, to: usize, result: usize)
     )
 }
 
-/// Prepares a stack that ends there so that [`swap`] begins the function on it.
+/// Prepares the stack that ends at `end` so that [`swap`] begins the function on it.
 ///
 /// # Safety
 ///
@@ -125,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// Size of the stacks here; what runs on them needs a few pages in an unoptimised build.
+    /// Size of the stacks here, in bytes; an unoptimised build needs a few pages.
     const SMALL: usize = 256 << 10;
 
     fn stack() -> (Vec<u128>, usize) {
@@ -151,7 +152,7 @@ mod tests {
         );
     }
 
-    /// A call that is left from as many calls further down as `depth` says.
+    /// A call that is left from `depth` nested calls.
     struct Left {
         frame: Frame,
         depth: usize,
@@ -203,7 +204,8 @@ mod tests {
     unsafe fn swap_saving(own: &mut usize, to: usize, result: usize) -> usize {
         STACKS.with(|stacks| {
             let place = stacks.as_ptr().cast::<usize>();
-            // SAFETY: as for the caller; the place outlives the call.
+            // SAFETY: the caller promises the requirements of `swap` on the stack, and the variable
+            // for the old one outlives the call.
             unsafe {
                 let place = place.add(1);
                 let received = swap(place, to, result);
@@ -219,7 +221,8 @@ mod tests {
         // SAFETY: the stack is new, zeroed and large enough.
         let mut other = unsafe { first_frame(end, count_for_the_other) };
         for number in 1..100 {
-            // These stay in callee-saved registers or on this stack, which the other must leave alone.
+            // The values stay in callee-saved registers or on this stack, which the other must
+            // leave alone.
             let before = [number, number + 1, number + 2, number + 3, number + 4];
             let received = STACKS.with(|stacks| {
                 let place = stacks.as_ptr().cast::<usize>();

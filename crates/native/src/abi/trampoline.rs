@@ -9,11 +9,11 @@
 //! | [`watched_full!`] | alternate | yes | with more arguments than registers |
 //! | [`departing!`] | alternate | yes | functions in which a thread may end |
 //! | [`replace!`] | the caller's | no | functions of a library, with its own for other callers |
-//! | [`stand_in!`], [`watched_stand_in!`], [`jumping_stand_in!`] | | | what [patched](crate::host::patch) functions jump to |
+//! | [`stand_in!`], [`watched_stand_in!`], [`jumping_stand_in!`] | | | targets of [patched](crate::host::patch) functions |
 
-/// Defines functions that the program calls by these names. Each jumps to the function behind `as`, with its
-/// arguments and, in the register after theirs, the address that it will return to: that is where in the
-/// program the call is. `stack in` has it pass the caller's stack pointer instead.
+/// Defines functions that the program calls by these names. Each jumps to the function behind `as`
+/// with its arguments. The register after theirs has the return address, which is the place of the
+/// call in the program; with `stack in` it has the caller's stack pointer instead.
 macro_rules! entry {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> ! as $to:ident($register:literal);)*) => {
         $(
@@ -58,9 +58,10 @@ macro_rules! entry {
     };
 }
 
-/// Instructions that switch to the alternate stack if the caller is a guest that is not there already. The
-/// stack pointer before is in `r11` then, and the stack is aligned. `rax` and `r10` are clobbered. The two
-/// texts are instructions for guests, before and after the switch.
+/// Instructions that switch to the alternate stack if the caller is a guest that is not on it
+/// already. Afterwards `r11` has the stack pointer before the switch, and the stack is aligned.
+/// `rax` and `r10` are clobbered. The two texts are instructions for guests, before and after the
+/// switch.
 macro_rules! switch_stack {
     () => {
         $crate::abi::trampoline::switch_stack!("", "")
@@ -68,7 +69,7 @@ macro_rules! switch_stack {
     ($before:literal, $after:literal) => {
         concat!(
             "mov r11, rsp\n",
-            // Only guests have such a stack; other threads must not disturb it.
+            // Only guests have an alternate stack; other threads must not disturb it.
             $crate::abi::registers::unless_guest!("4f"),
             $before,
             "mov rax, [rip + {alternate}]\n",
@@ -104,7 +105,7 @@ macro_rules! watch {
     };
 }
 
-/// Instructions that go back to the stack of the caller, after [`watch!`] and as many words more.
+/// Instructions that return to the caller's stack, after [`watch!`] and `$words` more pushed words.
 macro_rules! go_back {
     () => {
         $crate::abi::trampoline::go_back!("0")
@@ -119,8 +120,8 @@ macro_rules! go_back {
     };
 }
 
-/// Returns which bits of a register mean something that has the bytes of a result of this size from that one
-/// on.
+/// Returns the mask of the meaningful bits in a register that has the bytes of a result of `size`
+/// bytes from byte `from` on.
 pub(crate) const fn kept(size: usize, from: usize) -> i64 {
     match size.saturating_sub(from) {
         bytes @ 0..8 => (1 << (8 * bytes)) - 1,
@@ -167,8 +168,8 @@ macro_rules! watching_asm {
     };
 }
 
-/// Defines functions that the program calls by these names, as [`entry!`] does; they run on the alternate
-/// stack, and come back.
+/// Defines functions that the program calls by these names, as [`entry!`] does; they run on the
+/// alternate stack and return.
 macro_rules! on_alternate_stack {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
         $(
@@ -182,7 +183,7 @@ macro_rules! on_alternate_stack {
                     [
                         concat!("mov ", $register, ", [rsp]"),
                         $crate::abi::trampoline::switch_stack!(),
-                        // The stack is aligned then.
+                        // The stack is aligned afterwards.
                         "push r11",
                         "push r11",
                         "call {to}",
@@ -249,8 +250,8 @@ macro_rules! watched_full {
     };
 }
 
-/// As [`watched!`], for functions in which a thread may end: if it is to ([`super::unwinding`]), the program
-/// is left where it called.
+/// As [`watched!`], for functions in which a thread may end. If it is to end
+/// ([`super::unwinding`]), the trampoline jumps to the unwinder instead of returning.
 macro_rules! departing {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
         $(
@@ -264,8 +265,8 @@ macro_rules! departing {
                     [
                         concat!("mov ", $register, ", [rsp]"),
                         $crate::abi::trampoline::watch!(),
-                        // The same address again, for functions that have no register left for it; twice,
-                        // so that the stack is aligned.
+                        // The return address again, for functions that have no register left for
+                        // it; twice, so that the stack is aligned.
                         "push [rbx]",
                         "push [rbx]",
                         "call {to}",

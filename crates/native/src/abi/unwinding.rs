@@ -1,34 +1,35 @@
 //! Leaving a function of the program's by the unwinder of exceptions.
 //!
-//! The unwinder must begin at a frame of the program's. So functions in which a thread may end do not begin it
-//! themselves: they ask for it and return, and the trampoline that they were called by
-//! ([`departing!`](super::trampoline::departing)) jumps to the unwinder as if the program had called that.
+//! The unwinder must begin at a frame of the program's. So functions in which a thread may end do
+//! not call it: they request it and return. Their trampoline
+//! ([`departing!`](super::trampoline::departing)) jumps to the unwinder as if the program had
+//! called it.
 
 use std::arch::naked_asm;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-/// True if the running thread unwinds when the function returns that it has called.
+/// True if the running thread unwinds when its current call returns.
 pub(crate) static IS_ASKED: AtomicBool = AtomicBool::new(false);
-/// The arguments of the unwinder: the exception, and the function that is asked at every frame.
+/// Arguments of the unwinder: the exception, and the function that it calls at every frame.
 static EXCEPTION: AtomicUsize = AtomicUsize::new(0);
 static STOP: AtomicUsize = AtomicUsize::new(0);
 /// The unwinder, `_Unwind_ForcedUnwind`.
 static UNWINDER: AtomicUsize = AtomicUsize::new(0);
 
-/// Unwinds by this function from now on; nothing is asked for.
+/// Sets the unwinder and its stop function, and clears any request.
 pub(crate) fn begin(unwinder: usize, stop: usize) {
     IS_ASKED.store(false, Relaxed);
     UNWINDER.store(unwinder, Relaxed);
     STOP.store(stop, Relaxed);
 }
 
-/// The running thread unwinds with this exception when the function returns that it has called.
+/// Makes the running thread unwind with this exception when its current call returns.
 pub(crate) fn ask(exception: usize) {
     EXCEPTION.store(exception, Relaxed);
     IS_ASKED.store(true, Relaxed);
 }
 
-/// Is jumped to with the stack as it was when the program called something, and does not return there.
+/// Jump target with the stack of a call by the program; does not return there.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn unwind() -> ! {
     naked_asm!(
@@ -44,8 +45,9 @@ pub(crate) unsafe extern "C" fn unwind() -> ! {
     )
 }
 
-/// Defines a function that calls the one behind the arrow, with its own argument, if a guest calls it, and then goes on
-/// at the library's function of that name as if that had been called.
+/// Defines a function with a name of the library's. For a guest it calls the function behind the
+/// arrow with its own argument first; then it jumps to the library's function, as if that had been
+/// called.
 macro_rules! preceded {
     (fn $name:ident($argument:ident: $type:ty) -> $result:ty => $first:ident;) => {
         const _: extern "C" fn($type) = $first;

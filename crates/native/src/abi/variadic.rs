@@ -1,4 +1,4 @@
-//! Functions with a number of arguments that only the call knows.
+//! Functions whose number of arguments is known only at the call.
 
 use std::arch::naked_asm;
 
@@ -23,7 +23,7 @@ pub(crate) unsafe extern "C" fn invoke(
         "mov r10, rcx",
         "cmp r8, 4",
         "jle 4f",
-        // The stack is to be aligned with an odd number of them, too.
+        // An odd number of words on the stack needs one more for alignment.
         "test r8b, 1",
         "jz 3f",
         "push 0",
@@ -82,8 +82,8 @@ mod tests {
 
     static RECEIVED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-    /// Receives the most arguments that are passed here. Those beyond the number that the call has are
-    /// whatever is on the stack.
+    /// Receives the maximum number of arguments of these tests. Those that the call does not have
+    /// are unspecified stack contents.
     extern "C" fn receive(
         a: usize,
         b: usize,

@@ -1,4 +1,4 @@
-//! How an execution begins.
+//! Beginning of an execution.
 
 use super::per_execution;
 use crate::engine::Native;
@@ -7,13 +7,14 @@ use crate::host::{dispatch, mode, substrate, tls};
 use crate::process::{faults, restart};
 use crate::threads::signals;
 
-/// At the beginning of an execution, in its first thread: everything is as it was when the check
-/// began, and nothing is known of any address.
+/// Begins an execution, in its first thread: restores the program's state at the beginning of the
+/// check, and clears the state of all addresses.
 pub(super) fn begin() {
     let native = Native::current().expect("raddle: an execution outside a check");
     execution::begin(native);
     substrate::end_execution();
-    // Handlers that all executions need are installed before this, which may continue in another process.
+    // Handlers for all executions are installed before this step, which may continue in another
+    // process.
     faults::install();
     signals::install();
     restart::begin_execution();

@@ -8,27 +8,29 @@ mod trace;
 mod whole_program;
 
 use std::ffi::c_int;
+use std::time::Instant;
 
-use raddle_settings::{MemoryModel, Native};
+use raddle_settings::{MemoryModel, Native, Plain, Scope, Value};
 
 use self::program::NativeProgram;
 use self::trace::Trace;
 use crate::abi::stack;
 use crate::abi::trampoline::entry;
-use crate::engine::{Checker, Failure, FailureKind, Memory, Report, run_observed};
+use crate::engine::{Checker, Failure, FailureKind, Layout, Memory, Report, replay, run_observed};
 use crate::entry::system_call;
+use crate::execution::shadow_stack;
 use crate::host::{dispatch, mode, phase, substrate};
 use crate::io::{inherited, opened};
-use crate::memory::{heap, plain_choices};
+use crate::memory::{heap, plain_choices, unwritten};
 use crate::names::{interrupted, regions, symbols};
 use crate::process::{faults, restart, rust_panics, uncontrolled};
 use crate::pthread::{keys, mutex, object_life};
 use crate::rust::{self, arc_counts, std_atomics, sync};
 use crate::threads::life::{self, Hooks};
-use crate::threads::{guests, requests};
+use crate::threads::{guests, requests, unwritten_reads};
 
-/// Runs a check. Each execution begins with everything as it is now, and `body` is its first thread,
-/// in host mode; `stack` is from where on the caller's stack belongs to the program.
+/// Runs a check. Each execution begins with the current state of the program, and `body` is its
+/// first thread, in host mode; `stack` is the start of the program's part of the caller's stack.
 fn run(
     program: &'static NativeProgram,
     name: &str,
@@ -36,7 +38,7 @@ fn run(
     body: impl Fn() + Send + Sync,
 ) -> Report {
     uncontrolled::warn();
-    mode::settle();
+    mode::set_host();
     let settings = read_settings();
     substrate::choose(settings.substrate);
     restart::choose(settings.restart);
@@ -66,7 +68,12 @@ fn run(
     });
     phase::set_checking(true);
     heap::limit(settings.heap);
-    plain_choices::begin_check(settings.plain, settings.memory);
+    let keeps_going = keeps_going();
+    let reports_reads = settings.uninitialised.unwrap_or(false) && reads_can_be_reported();
+    unwritten::begin_check(reports_reads);
+    unwritten_reads::begin_check();
+    shadow_stack::return_all(reports_reads);
+    plain_choices::begin_check(settings.plain, settings.memory, keeps_going);
     let pinned = substrate::begin();
     let whole = || {
         begin::begin();
@@ -75,21 +82,39 @@ fn run(
     let report = restart::run(stack, || {
         let mut trace = Trace::open();
         let mut races = Vec::new();
+        let (start, mut runs) = (Instant::now(), 0);
         let mut report = loop {
+            let search = checker(program, name, settings).continuing(start, runs);
             let report = match &mut trace {
-                None => checker(program, name, settings).run(whole),
+                None => search.run(whole),
                 Some(trace) => {
                     let write = &mut |execution: &_| trace.write(execution);
-                    run_observed(checker(program, name, settings), whole, write)
+                    run_observed(search, whole, write)
                 }
             };
             substrate::end_execution();
-            match plain_choices::begin_round() {
+            runs = report.runs();
+            let is_spent = report.limit().is_some();
+            let doubtful = report.failures.iter().find(|failure| {
+                let checker = || checker(program, name, settings).continuing(start, runs);
+                is_uninitialised(failure) && !recurs(checker(), failure, whole)
+            });
+            if let Some(doubtful) = doubtful {
+                unwritten_reads::trust(doubtful.message.clone());
+                if !is_spent {
+                    continue;
+                }
+            }
+            match plain_choices::begin_round() && !is_spent {
                 true => races.extend(report.failures.into_iter().filter(is_race)),
                 false => break report,
             }
         };
-        report.warnings.extend(races);
+        match keeps_going && settings.plain != Some(Plain::Promote) {
+            // The race comes before the failures that it leads to.
+            true => _ = report.failures.splice(0..0, races),
+            false => report.warnings.extend(races),
+        }
         report
     });
     dispatch::disarm();
@@ -100,11 +125,34 @@ fn run(
     report
 }
 
-/// Reads the settings of native programs from the environment; ends the process if one cannot be used.
+/// True when the check goes on after a failure. The setting is that of every check, and a bad value is reported when
+/// the check starts.
+fn keeps_going() -> bool {
+    let setting = raddle_settings::setting(Scope::Check, "keep_going");
+    let (kind, variable) = setting
+        .and_then(|it| Some((it.kind, it.variable.ok()?)))
+        .expect("the setting has a variable");
+    let value = std::env::var(variable).unwrap_or_default();
+    kind.parse(&value) == Ok(Value::Switch(true))
+}
+
+/// False for programs in Rust, which says so. Rust moves values whose parts are not all initialised, such as
+/// `None`, in registers.
+fn reads_can_be_reported() -> bool {
+    if regions::is_rust() {
+        eprintln!(
+            "raddle: RADDLE_UNINITIALISED: reads are reported in programs in C and C++ only; Miri finds those in Rust"
+        );
+    }
+    !regions::is_rust()
+}
+
+/// Reads the settings of native programs from the environment; ends the process if one is invalid.
 fn read_settings() -> Native {
     Native::read(|name| std::env::var(name).ok()).unwrap_or_else(|error| {
         eprintln!("raddle: {error}");
-        // SAFETY: nothing has been done yet that needs to be brought to an end.
+        // SAFETY: `_exit` runs no destructors and exit handlers, and nothing exists yet that needs
+        // them.
         unsafe { libc::_exit(2) }
     })
 }
@@ -122,11 +170,33 @@ fn checker(program: &'static NativeProgram, name: &str, settings: Native) -> Che
         .memory(memory)
 }
 
+fn is_uninitialised(failure: &Failure) -> bool {
+    failure.kind == FailureKind::Uninitialised
+}
+
+/// Returns the part of the message about a read of unwritten memory that says what is read where.
+fn what_is_read(message: &str) -> Option<&str> {
+    Some(message.split_once(unwritten_reads::NOT_WRITTEN)?.0)
+}
+
+/// True if a read of unwritten memory is one with another pattern there, too. Otherwise code that is not
+/// instrumented has written the pattern by chance.
+fn recurs(checker: Checker, failure: &Failure, body: impl Fn() + Send + Sync) -> bool {
+    unwritten::use_other_pattern(true);
+    let again = replay(checker, failure.schedule.clone(), body);
+    substrate::end_execution();
+    unwritten::use_other_pattern(false);
+    let is_same = |it: &Failure| {
+        is_uninitialised(it) && what_is_read(&it.message) == what_is_read(&failure.message)
+    };
+    again.failures.iter().any(is_same)
+}
+
 fn is_race(failure: &Failure) -> bool {
     failure.kind == FailureKind::DataRace
 }
 
-/// Several workers are several processes, each a copy of this one.
+/// Limits the check to one worker where several, which are forked processes, are not possible.
 fn limit_workers() {
     const WORKERS: &str = "RADDLE_WORKERS";
     let why = match () {
@@ -149,13 +219,17 @@ const TOO_LONG: c_int = 3;
 
 /// Prints the report of a check; returns its exit status.
 pub(crate) fn print_report(name: &str, report: &Report) -> c_int {
+    let layout = Layout::detect();
     for failure in &report.failures {
-        eprintln!("raddle: {name}: {failure}");
+        eprintln!("raddle: {name}: {}", failure.laid_out(layout));
     }
     for warning in &report.warnings {
-        eprintln!("raddle: {name}: {warning}");
+        eprintln!("raddle: {name}: {}", warning.laid_out(layout));
     }
     eprintln!("raddle: {name}: {}", report.summary());
+    if report.coverage().is_measured() {
+        eprintln!("raddle: {name}: {}", report.coverage());
+    }
     let is_too_long = |failure: &Failure| failure.kind == FailureKind::TooLong;
     match report.failures.iter().all(is_too_long) {
         true if report.failures.is_empty() => 0,

@@ -5,16 +5,16 @@ use std::sync::OnceLock;
 
 use crate::execution::part::Part;
 use crate::io::opened;
-use crate::memory::{locations, objects, shadow, stacks, thread_heaps};
+use crate::memory::{locations, objects, shadow, stacks, thread_heaps, unwritten};
 use crate::openmp::team;
 use crate::process::{children, exit_handlers, output, random, rust_panics};
 use crate::pthread::{cancel, keys, mutex, object_life};
 use crate::rust::sync::{barrier, mutex as rust_mutex, parker};
 use crate::rust::{arc_counts, channels, std_atomics, threads};
 use crate::threads::signals::{self, alarms};
-use crate::threads::{guests, heap_use, queues, requests, unwind};
+use crate::threads::{guests, heap_use, queues, requests, unwind, unwritten_reads};
 
-/// Defines the value: its fields, and by which cells their modules find them.
+/// Defines the value: its fields, and the cells through which their modules access them.
 macro_rules! per_execution {
     ($($field:ident: $type:ty => $cell:path;)*) => {
         /// State of the running execution.
@@ -40,6 +40,8 @@ per_execution! {
     block_uses: heap_use::BlockUses => heap_use::BLOCK_USES;
     locations: locations::Locations => locations::LOCATIONS;
     shadow: shadow::Shadow => shadow::SHADOW;
+    written: unwritten::Written => unwritten::WRITTEN;
+    unwritten_reads: unwritten_reads::UnwrittenReads => unwritten_reads::UNWRITTEN_READS;
     thread_heaps: thread_heaps::ThreadHeaps => thread_heaps::THREAD_HEAPS;
     queues: queues::Queues => queues::QUEUES;
     requests: requests::Requests => requests::REQUESTS;
@@ -63,21 +65,22 @@ per_execution! {
     arc_counts: arc_counts::ArcCounts => arc_counts::COUNTS;
     channels: channels::Channels => channels::CHANNELS;
     threads: threads::Threads => threads::THREADS;
-    last_meetings: barrier::LastMeetings => barrier::LAST;
+    last_meetings: barrier::LastWaits => barrier::LAST;
     park_owners: parker::Owners => parker::OWNERS;
     poisons: rust_mutex::Poisons => rust_mutex::POISONS;
 }
 
 struct Installed(PerExecution);
 
-// SAFETY: only the OS thread that runs the check accesses the value.
+// SAFETY: `Send` and `Sync` need exclusion: only the OS thread that runs the check accesses the
+// value.
 unsafe impl Send for Installed {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Installed {}
 
 static INSTALLED: OnceLock<Installed> = OnceLock::new();
 
-/// An execution begins: nothing is left of the last one.
+/// Resets all state at the beginning of an execution.
 pub(super) fn begin() {
     match INSTALLED.get() {
         Some(Installed(state)) => state.renew(),
@@ -88,7 +91,7 @@ pub(super) fn begin() {
     }
 }
 
-/// A check has ended: nothing that the program has opened or started is left.
+/// Closes and ends all that the program has opened and started, at the end of a check.
 pub(super) fn end() {
     if let Some(Installed(state)) = INSTALLED.get() {
         state.descriptors.take();

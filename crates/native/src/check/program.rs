@@ -1,4 +1,4 @@
-//! The program under test, as the driver of a check asks for it.
+//! The program under test, for the driver of a check.
 
 use raddle_engine::CheckName;
 
@@ -6,16 +6,17 @@ use crate::engine::{
     Dialect, InterruptReader, Library, Place, Program, RunningBinary, WorkerKind, shell_word,
 };
 use crate::execution::sites;
+use crate::memory::plain_choices;
 use crate::names::{interrupted, regions};
-use crate::process::{restart, variables};
+use crate::process::{output, restart, variables};
 use crate::rust::sync;
 
-/// A program as it was compiled, by what of it is checked.
+/// A compiled program, by the subject of its check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NativeProgram {
-    /// A function that the program gives to `raddle_check`.
+    /// A function that the program passes to `raddle_check`.
     Function,
-    /// A test that does not know of raddle: `cargo raddle test --native`.
+    /// A test without raddle's types: `cargo raddle test --native`.
     Test,
     /// The whole program: `cargo raddle run`.
     Whole,
@@ -59,6 +60,14 @@ impl Program for NativeProgram {
         words.join(" ")
     }
 
+    fn race_note(&self) -> Option<String> {
+        plain_choices::race_note()
+    }
+
+    fn is_on_terminal(&self) -> bool {
+        output::is_on_terminal()
+    }
+
     fn end_execution(&self) {
         restart::end_execution();
     }
@@ -79,8 +88,16 @@ impl Program for NativeProgram {
         variables::describe(address)
     }
 
+    fn has_plain_operations(&self) -> bool {
+        plain_choices::are_explored()
+    }
+
     fn modelled(&self) -> Vec<String> {
         sync::modelled().map(str::to_owned).collect()
+    }
+
+    fn left_out(&self) -> Option<String> {
+        sync::left_out()
     }
 
     fn interrupt_reader(&self) -> Option<InterruptReader> {
@@ -88,9 +105,16 @@ impl Program for NativeProgram {
     }
 }
 
-/// Returns the environment variables that decide which operations there are.
+/// Returns the environment variables that determine the operations of the program.
 fn settings() -> impl Iterator<Item = String> {
-    let settings = ["RADDLE_MEMORY", "RADDLE_PLAIN", "RADDLE_MODEL"].into_iter();
+    let settings = [
+        "RADDLE_MEMORY",
+        "RADDLE_PLAIN",
+        "RADDLE_KEEP_GOING",
+        "RADDLE_MODEL",
+        "RADDLE_UNINITIALISED",
+    ];
+    let settings = settings.into_iter();
     let settings = settings.filter_map(|name| Some((name, std::env::var(name).ok()?)));
     settings.map(|(name, value)| format!("{name}={}", shell_word(&value)))
 }

@@ -1,12 +1,12 @@
-//! Tests of a Rust crate: with `RADDLE_NATIVE=test` in the environment, the first thread that `main` starts
-//! is checked.
+//! Tests of a Rust crate: with `RADDLE_NATIVE=test` in the environment, the subject of the check is
+//! the first thread that `main` starts.
 //!
-//! The harness of Rust's tests runs each test in a thread of its own; `main` waits for that thread and prints
-//! the result. So `main` is not part of the exploration. It runs on a stack of its own, uncontrolled, and is
-//! stopped where it starts the thread: every execution begins there. The first thread of an execution is the
-//! test's. When that has ended, `main` continues and exits with a status that says whether the test failed,
-//! whatever the test was to do: panic, return an error, nothing. Its line "test result: ok" counts as exit
-//! status 0.
+//! The harness of Rust's tests runs each test in a thread of its own; `main` waits for that thread
+//! and prints the result. So `main` is not part of the exploration. It runs on a stack of its own,
+//! uncontrolled, and is stopped where it starts the thread: every execution begins there. The first
+//! thread of an execution is the test's. After its end, `main` continues and exits with a status
+//! that is nonzero if the test failed, also for tests that should panic or that return an error.
+//! Its line "test result: ok" counts as exit status 0.
 
 use super::program::NativeProgram;
 use crate::host::phase::{self, Harness};
@@ -34,8 +34,8 @@ pub(super) fn check() -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// Runs `main` without information about the terminal. It would read a large database otherwise, which every
-/// execution would have to restore and `main` to drop.
+/// Runs `main` without information about the terminal. Otherwise it would read a large database,
+/// which every execution would have to restore and `main` to drop.
 fn without_terminal<R>(run: impl FnOnce() -> R) -> R {
     const NAME: &str = "TERM";
     let terminal = std::env::var_os(NAME);
@@ -50,7 +50,7 @@ fn without_terminal<R>(run: impl FnOnce() -> R) -> R {
     result
 }
 
-/// The first thread of an execution, in host mode.
+/// Runs the first thread of an execution, in host mode.
 fn run_test() {
     let (function, argument) = harness::test();
     life::live_as_first(function, argument);

@@ -1,7 +1,8 @@
 //! Every event of every execution, as lines of text, so that two runs can be compared.
 //!
-//! The file that `RADDLE_TRACE` names gets a line for each event: thread and index, operation, reply, source,
-//! and the instruction as an offset in its file, which does not depend on where the file is loaded.
+//! The file that `RADDLE_TRACE` names gets a line for each event: thread and index, operation,
+//! reply, source and instruction. The instruction is an offset in its file, which is independent of
+//! the load address.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -35,10 +36,10 @@ impl Trace {
         })
     }
 
-    /// Writes down an execution that has just stopped.
+    /// Writes the events of an execution that has just stopped.
     pub(crate) fn write(&mut self, execution: &Execution) {
         self.executions += 1;
-        // A failing write makes no difference to the check.
+        // A failing write does not affect the check.
         let _ = writeln!(self.file, "execution {}", self.executions);
         for event in &execution.events {
             let code = self.codes.entry(event.site).or_insert_with(|| code(event));
@@ -60,7 +61,7 @@ impl Trace {
     }
 }
 
-/// The instruction of an event, if it is the program's, and those that called the functions it is in.
+/// Returns the instruction of an event, if it is the program's, and the calls of its chain.
 fn code(event: &Event) -> String {
     let site = running().code(event.site);
     let codes = site.map(shadow_stack::unfold).unwrap_or_default();

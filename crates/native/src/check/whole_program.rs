@@ -1,4 +1,5 @@
-//! Whole programs: with `RADDLE_NATIVE=program` in the environment, `main` is checked.
+//! Whole programs: with `RADDLE_NATIVE=program` in the environment, the subject of the check is
+//! `main`.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -26,6 +27,7 @@ unsafe extern "C" fn __libc_start_main(
     stack_end: *mut c_void,
 ) -> c_int {
     program::set_main(main as usize);
+    exit_handlers::libraries_are_loaded();
     let start = real!(
         fn __libc_start_main(
             Main, c_int, *mut *mut c_char, Function, Function, Function, *mut c_void
@@ -41,7 +43,7 @@ unsafe extern "C" fn __libc_start_main(
     unsafe { start(main, count, arguments, init, fini, loader_fini, stack_end) }
 }
 
-/// The function that guests run: `main` with its arguments.
+/// Function that guests run: `main` with its arguments.
 extern "C" fn call_main(_: usize) -> usize {
     program::call() as usize
 }
@@ -53,8 +55,8 @@ unsafe extern "C" fn check_main(
 ) -> c_int {
     program::set_arguments([count as usize, arguments as usize, environment as usize]);
     let is_test = std::env::var_os(WANTED).is_some_and(|it| it == TEST);
-    // Other programs that this one starts are their own business. What a panic prints is read, and where it
-    // was is known.
+    // Other programs that this one starts are not checked. Backtraces are not needed, because the
+    // message and place of a panic are read from its output.
     // SAFETY: the environment must not be used by another thread meanwhile, and there is none yet.
     unsafe {
         for name in [c"LD_PRELOAD", c"RADDLE_NATIVE"] {
@@ -71,8 +73,9 @@ unsafe extern "C" fn check_main(
         test::check();
     }
     output::discard();
+    output::discard_errors();
     load_locale();
-    // The strings and pointers of the arguments, and all that is beyond them.
+    // The program's part of the stack begins with the strings and pointers of the arguments.
     let report = super::run(&NativeProgram::Whole, &name, arguments as usize, || {
         let status = guests::run_guest(call_main as extern "C" fn(usize) -> usize as usize, 0);
         if guests::with_running(|guest| guest.end) == ThreadEnd::Not {
@@ -89,8 +92,8 @@ unsafe extern "C" fn check_main(
     unsafe { libc::_exit(status) }
 }
 
-/// A program that does not end well says so by its status. If `main` has left by `pthread_exit`, the program
-/// goes on until its other threads have ended, and its status is 0.
+/// Reports a nonzero status as a failure. If `main` has left by `pthread_exit`, the program
+/// continues until its other threads have ended, and its status is 0.
 fn report_status(status: c_int) {
     if unwind::has_left() {
         return;
@@ -118,7 +121,7 @@ fn load_locale() {
     // none yet. It is restored before the program runs.
     unsafe {
         libc::setlocale(libc::LC_ALL, c"".as_ptr());
-        // How characters are converted comes from another file.
+        // Conversions of characters are in another file of the locale.
         mblen(c"a".as_ptr(), 1);
         libc::setlocale(libc::LC_ALL, c"C".as_ptr());
     }

@@ -1,5 +1,5 @@
-//! Annotations and other functions of ThreadSanitizer's runtime that have no meaning here, but must be there
-//! for programs to load.
+//! Annotations and other functions of ThreadSanitizer's runtime that have no effect here, but must
+//! exist for programs to load.
 
 use std::ffi::{c_char, c_int, c_long, c_void};
 use std::ptr::null_mut;
@@ -9,7 +9,7 @@ extern "C" fn __tsan_external_register_tag(_kind: *const c_char) -> *mut c_void 
     null_mut()
 }
 
-/// Functions that do nothing.
+/// Defines functions that do nothing.
 macro_rules! ignored {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => {
         $(

@@ -15,7 +15,7 @@ use crate::rust::sync::Access;
 use crate::rust::{arc_counts, std_atomics};
 use crate::threads::atomics::{self, compare_exchange, entered, ordering, update};
 
-/// Returns the access that an update is, for the models of the standard library's locks.
+/// Returns the access of an update, for the models of the standard library's locks.
 fn access(kind: UpdateKind) -> Access {
     match kind {
         UpdateKind::Swap(value) => Access::Swap(value),
@@ -25,7 +25,7 @@ fn access(kind: UpdateKind) -> Access {
     }
 }
 
-/// The functions for atomics of one width.
+/// Defines the functions for atomics of one width.
 macro_rules! atomics {
     ($module:ident, $type:ident, $atomic:ident, $load:ident, $store:ident, $exchange:ident,
      $strong:ident, $weak:ident, $value:ident,
@@ -34,7 +34,7 @@ macro_rules! atomics {
             use super::*;
             use std::sync::atomic::$atomic;
 
-            /// The variable, for callers that are not controlled.
+            /// Returns the variable, for callers that are not controlled.
             fn real<'a>(address: *mut $type) -> &'a $atomic {
                 // SAFETY: compilers call this instead of an atomic access, which needs an aligned variable that
                 // is valid and accessed by nothing but atomics at the same time.

@@ -1,12 +1,12 @@
 //! Atomics of 16 bytes.
 //!
-//! The engine knows values of 8 bytes. A value that needs more than 63 bits is written down in a list
-//! that is kept as long as the process, and its number, with the highest bit set, stands for it. Numbers
-//! can be exchanged and compared but not added, so arithmetic is a load and a compare-exchange, again
-//! and again until it goes well: the processor has nothing else for it either.
+//! The engine's values have 8 bytes. A value that needs more than 63 bits is stored in a list that
+//! lives as long as the process. Its index, with the highest bit set, represents it. Indices can be
+//! exchanged and compared but not added. So arithmetic is a loop of a load and a compare-exchange,
+//! as on the processor itself.
 //!
-//! Programs come here by the names of ThreadSanitizer, or by those of libatomic: some compilers leave
-//! these atomics to that library.
+//! Programs call these by the names of ThreadSanitizer, or by those of libatomic: some compilers
+//! implement these atomics by that library.
 
 use std::arch::x86_64::cmpxchg16b;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ use crate::memory::locations::Atom;
 use crate::threads::atomics::{self, entered, of_load, of_store, ordering};
 use crate::threads::interrupts;
 
-/// Set in words that stand for a value and are not the value.
+/// Bit that marks a word as the index of a value.
 const STANDS_FOR: u64 = 1 << 63;
 
 struct Values {
@@ -40,7 +40,7 @@ static VALUES: ProcessState<Values> = ProcessState::new(Values {
 });
 
 impl Atom for u128 {
-    /// Those of a word that stands for a value.
+    /// Bits of the word that represents a value.
     const BITS: u8 = 64;
 
     fn to_word(self) -> u64 {
@@ -66,7 +66,7 @@ impl Atom for u128 {
     }
 }
 
-/// A value as the calling convention has it: in two registers.
+/// A value in the calling convention: in two registers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Halves {
@@ -89,7 +89,7 @@ fn whole(low: u64, high: u64) -> u128 {
 
 type Address = *mut u128;
 
-/// One operation of the running thread, in host mode.
+/// In host mode: performs one operation of the running thread.
 fn perform(
     address: Address,
     top: Top,
@@ -103,7 +103,7 @@ fn perform(
     u128::from_word(reply.to_value())
 }
 
-/// Returns the value found, and whether it was exchanged.
+/// Performs a compare-exchange; returns the value found, and true if it was exchanged.
 fn compare_exchange(
     address: Address,
     (expected, new): (u128, u128),
@@ -134,8 +134,9 @@ fn compare_exchange(
 /// Performs the instruction, for callers that are not controlled.
 fn compare_exchange_for_real(address: Address, expected: u128, new: u128) -> u128 {
     let order = Ordering::SeqCst;
-    // SAFETY: the instruction needs 16 aligned bytes that can be written, which compilers guarantee where they
-    // call this instead of it, and a processor that has it, as all that run x86-64 Linux with FSGSBASE do.
+    // SAFETY: the instruction needs 16 aligned bytes that can be written, which compilers guarantee
+    // where they call this instead of it. It also needs a processor that has it, as all do that run
+    // x86-64 Linux with FSGSBASE.
     unsafe { cmpxchg16b(address, expected, new, order, order) }
 }
 
@@ -207,7 +208,7 @@ extern "C" fn exchange(address: Address, low: u64, high: u64, order: c_int, code
     found.into()
 }
 
-/// Returns the value before a change.
+/// Performs an update by a function; returns the value before.
 fn change(address: Address, order: c_int, code: usize, change: impl Fn(u128) -> u128) -> u128 {
     if !is_guest() {
         return update_for_real(address, change);
@@ -324,7 +325,7 @@ watched! {
         as exchange("r8");
 }
 
-/// Arithmetic, under the names of ThreadSanitizer and libatomic.
+/// Defines arithmetic, under the names of ThreadSanitizer and libatomic.
 macro_rules! changes {
     ($($inner:ident($old:ident, $value:ident) $new:expr; $($name:ident)*;)*) => {
         $(

@@ -1,4 +1,4 @@
-//! Copying and filling memory, in programs that ask for it.
+//! Instrumented versions of `memcpy`, `memmove` and `memset`.
 
 use std::ffi::{c_int, c_void};
 

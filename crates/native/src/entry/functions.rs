@@ -1,7 +1,8 @@
-//! Functions of the program that are entered and left.
+//! Entries and exits of the program's functions.
 
 use crate::abi::trampoline::on_alternate_stack;
 use crate::execution::shadow_stack;
+use crate::memory::unwritten;
 use crate::rust;
 
 on_alternate_stack! {
@@ -11,6 +12,9 @@ on_alternate_stack! {
 
 extern "C" fn enter(caller: usize, code: usize) {
     if let Some(entered) = shadow_stack::push(caller, code) {
+        if unwritten::is_on() {
+            unwritten::fill_stack();
+        }
         rust::enter(entered);
     }
 }

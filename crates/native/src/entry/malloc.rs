@@ -15,7 +15,7 @@ use crate::execution::{running, shadow_stack};
 use crate::host::{loaded, mode, phase};
 use crate::memory::blocks::{self, Bad};
 use crate::memory::heap::{self, ALIGNMENT, LIMIT_NAME};
-use crate::memory::{heap_range, shadow};
+use crate::memory::{heap_range, shadow, unwritten};
 use crate::rust::channels;
 use crate::threads::{failure, heap_use};
 
@@ -56,21 +56,22 @@ fn refuse(size: usize, site: usize) {
 
 /// # Safety
 ///
-/// As for [`heap::size_of`]; the piece must not be in use any more.
-unsafe fn release(piece: *mut u8, code: usize) {
-    // SAFETY: the piece is none of the heap's or of a module's, so it comes from `allocate_for_host`, and is not
-    // used any more, as the caller promises.
+/// As for [`heap::size_of`]; the piece must not be in use any more. `what` is the verb for messages.
+unsafe fn release(piece: *mut u8, what: &'static str, code: usize) {
+    // SAFETY: `free_for_host` needs a piece from `allocate_for_host` that is not used any more. The
+    // piece is not in the heap or a module, so it comes from there, and the caller promises that it
+    // is not used any more.
     unsafe {
         if heap_range::contains(piece as usize) {
             match mode::is_guest() {
-                true => give_up(piece, code),
+                true => give_up(piece, what, code),
                 false => heap::count_freed(),
             }
         } else if mode::is_guest() && is_no_piece(piece as usize) {
             plain::fail(
                 Bad::Outside,
                 piece as usize,
-                blocks::FREES,
+                what,
                 shadow_stack::users(code),
             );
         } else {
@@ -85,19 +86,19 @@ fn is_no_piece(address: usize) -> bool {
     running().is_on_stack(alternate_stack::program_stack(), address) || is_static()
 }
 
-/// A guest has done with a piece, if it is one.
-fn give_up(piece: *mut u8, code: usize) {
+/// Frees a piece of the heap for a guest; fails the guest if there is none.
+fn give_up(piece: *mut u8, what: &'static str, code: usize) {
     let (address, site) = (piece as usize, shadow_stack::users(code));
     heap_use::check_free(address, site);
     match blocks::free(address, heap::block_number(piece), site) {
         Ok(size) => {
             heap::count_freed();
-            // Other users of the block must happen before this.
+            // Uses of the block by other threads must happen before this.
             plain::access_to_free(address, size, code);
             shadow::forget(address..address + size);
             blocks::is_freed(address);
         }
-        Err(bad) => plain::fail(bad, address, blocks::FREES, site),
+        Err(bad) => plain::fail(bad, address, what, site),
     }
 }
 
@@ -146,8 +147,12 @@ extern "C" fn reallocate(piece: *mut u8, size: usize, code: usize) -> *mut c_voi
         // SAFETY: the new piece has `size` bytes and is not the old one, which is not freed yet. Callers of
         // `realloc` pass a piece from here that is not freed, and do not use it afterwards.
         unsafe {
-            std::ptr::copy_nonoverlapping(piece, new, size.min(heap::size_of(piece)));
-            release(piece, code);
+            let kept = size.min(heap::size_of(piece));
+            std::ptr::copy_nonoverlapping(piece, new, kept);
+            if unwritten::is_on() && mode::is_guest() {
+                unwritten::move_block(piece as usize, new as usize, kept);
+            }
+            release(piece, blocks::RESIZES, code);
         }
     }
     or_no_memory(new)
@@ -157,7 +162,7 @@ extern "C" fn give_back(piece: *mut u8, code: usize) {
     if !piece.is_null() {
         // SAFETY: callers of `free` pass a piece from here, which they do not use afterwards. `release` reports
         // guests that do not.
-        unsafe { release(piece, code) };
+        unsafe { release(piece, blocks::FREES, code) };
     }
 }
 
@@ -193,7 +198,7 @@ extern "C" fn make_aligned(alignment: usize, size: usize, code: usize) -> *mut c
     }
 }
 
-/// Fails the calling guest if the alignment is none: what the call does then is undefined.
+/// Fails the calling guest if the alignment is invalid, because the call is undefined then.
 fn check_alignment(alignment: usize, code: usize) {
     if !alignment.is_power_of_two() && mode::is_guest() {
         let message = format!(

@@ -1,6 +1,7 @@
-//! Mapped memory. raddle's own is shared with child processes, where executions have processes of their own.
-//! A snapshot would not restore the program's mappings, so requests for empty memory get a piece of the heap,
-//! such as the signal stacks of Rust's threads; anything else is reported.
+//! Mapped memory. raddle's own is shared with child processes, where executions have processes of
+//! their own. A snapshot would not restore the program's mappings. So requests for empty memory,
+//! such as the signal stacks of Rust's threads, get a piece of the heap; any other mapping is
+//! reported.
 
 use std::ffi::{c_int, c_void};
 
@@ -21,7 +22,7 @@ fn result(result: isize) -> isize {
     }
 }
 
-/// Reads part of a file, which is equivalent to mapping it where it is not written.
+/// Reads part of a file, which is equivalent to a mapping that is not written.
 fn read(file: c_int, offset: i64, to: usize, size: usize) {
     let mut done = 0;
     while done < size {
@@ -35,10 +36,10 @@ fn read(file: c_int, offset: i64, to: usize, size: usize) {
     }
 }
 
-/// Larger mappings are not taken from the heap.
+/// Maximum bytes of a mapping on the heap.
 const LARGEST: usize = 64 << 20;
 
-/// In guest mode: private empty memory from the heap, if the program asks for that.
+/// In guest mode: returns private empty memory from the heap, if the program requests such.
 fn map_on_heap(start: usize, size: usize, protection: c_int, flags: c_int) -> Option<usize> {
     let is_plain = flags & libc::MAP_ANONYMOUS != 0 && flags & libc::MAP_SHARED == 0;
     let is_fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
@@ -49,8 +50,8 @@ fn map_on_heap(start: usize, size: usize, protection: c_int, flags: c_int) -> Op
         if !heap_range::contains(start) {
             return None;
         }
-        // SAFETY: `erase` needs memory that is not in use: the program maps something else there, which ends
-        // the use of what was there.
+        // SAFETY: `erase` needs memory that is not in use: the program maps other memory there,
+        // which ends the use of the old one.
         unsafe { heap::erase(start, size) };
         return Some(start);
     }
@@ -101,8 +102,8 @@ unsafe extern "C" fn mmap(
         file as usize,
         offset as usize,
     ];
-    // SAFETY: the program has called this function with these arguments, so that what the system call demands
-    // of them is its obligation.
+    // SAFETY: the program has called this function with these arguments, so the system call's
+    // requirements on them are its obligation.
     result(unsafe { system::call(libc::SYS_mmap, arguments) }) as *mut c_void
 }
 
@@ -115,8 +116,8 @@ unsafe extern "C" fn mmap64(
     file: c_int,
     offset: i64,
 ) -> *mut c_void {
-    // SAFETY: the program has called this function with these arguments, so that what the system call demands
-    // of them is its obligation.
+    // SAFETY: the program has called this function with these arguments, so the system call's
+    // requirements on them are its obligation.
     unsafe { mmap(start, size, protection, flags, file, offset) }
 }
 
@@ -128,11 +129,11 @@ unsafe extern "C" fn munmap(start: *mut c_void, size: usize) -> c_int {
         return 0;
     }
     if heap_range::contains(start) {
-        // It is gone with the execution.
+        // The memory ends with the execution.
         return 0;
     }
-    // SAFETY: the program has called this function with these arguments, so that what the system call demands
-    // of them is its obligation.
+    // SAFETY: the program has called this function with these arguments, so the system call's
+    // requirements on them are its obligation.
     result(unsafe { system::call(libc::SYS_munmap, [start, size, 0, 0, 0, 0]) }) as c_int
 }
 
@@ -143,7 +144,7 @@ unsafe extern "C" fn mprotect(start: *mut c_void, size: usize, protection: c_int
         return result(shared_memory::protect(start..start + size, protection)) as c_int;
     }
     let protection = match heap_range::contains(start) {
-        // The heap is used again in the next execution, so everything stays allowed that was.
+        // The next execution uses the heap again, so permitted accesses stay permitted.
         true => protection | libc::PROT_READ | libc::PROT_WRITE,
         false => protection,
     };
@@ -151,7 +152,7 @@ unsafe extern "C" fn mprotect(start: *mut c_void, size: usize, protection: c_int
         return 0;
     }
     let arguments = [start, size, protection as usize, 0, 0, 0];
-    // SAFETY: the program has called this function with these arguments, so that what the system call demands
-    // of them is its obligation.
+    // SAFETY: the program has called this function with these arguments, so the system call's
+    // requirements on them are its obligation.
     result(unsafe { system::call(libc::SYS_mprotect, arguments) }) as c_int
 }

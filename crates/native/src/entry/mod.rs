@@ -1,5 +1,5 @@
-//! Functions that need everything below: those that a program compiled with `-fsanitize=thread` calls, and
-//! `malloc`, `mmap` and `syscall`.
+//! Functions that use all layers below: those that a program compiled with `-fsanitize=thread`
+//! calls, and `malloc`, `mmap` and `syscall`.
 
 mod annotations;
 mod atomic;

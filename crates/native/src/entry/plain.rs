@@ -1,29 +1,29 @@
-//! Plain accesses of memory: they are no operations, but must be ordered by happens-before.
+//! Plain accesses of memory: they are not operations, but must be ordered by happens-before.
 //!
-//! Accesses of different bytes of a word do not conflict. Accesses of a signal handler that interrupts this
-//! code are not seen.
+//! Accesses of different bytes of a word do not conflict. Accesses of a signal handler that
+//! interrupts this code are not recorded.
 //!
-//! These functions stay in guest mode, which is cheap: nothing here may let other threads run. The state of
-//! memory is in `memory/shadow.rs`.
+//! These functions stay in guest mode, which is cheap: no other thread may run meanwhile. The state
+//! of memory is in `memory/shadow.rs`.
 
 use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::trampoline::on_alternate_stack;
 use crate::execution::shadow_stack;
 use crate::host::mode::is_guest;
 use crate::memory::blocks::Bad;
-use crate::memory::{plain_choices, shadow};
+use crate::memory::{plain_choices, shadow, unwritten};
 use crate::rust::sync;
-use crate::threads::failure;
 use crate::threads::heap_use::{self, Use};
+use crate::threads::{failure, unwritten_reads};
 
-/// The running thread accesses `size` bytes.
+/// Records an access of `size` bytes by the running thread.
 #[inline]
 pub(crate) fn access_range(address: usize, size: usize, writes: bool, code: usize) {
     if size == 0
         || !is_guest()
-        // Code of the user's may be inlined there.
+        // Code of the user's may be inlined in std's.
         || shadow_stack::region().is_inside() && sync::region(code).is_inside()
-        || plain_choices::are_explored() && access_explored(address, size, writes, code)
+        || plain_choices::need_more() && access_with_more(address, size, writes, code)
     {
         return;
     }
@@ -36,9 +36,20 @@ fn verb(writes: bool) -> &'static str {
     if writes { "writes" } else { "reads" }
 }
 
-/// In guest mode: the running thread accesses `size` bytes, where plain accesses are explored. Returns true if
-/// that was made an operation.
+/// In guest mode: the running thread accesses `size` bytes, in a check that asks for more than races. Returns true
+/// if the access was made an operation.
 #[cold]
+fn access_with_more(address: usize, size: usize, writes: bool, code: usize) -> bool {
+    let is_operation =
+        plain_choices::are_explored() && access_explored(address, size, writes, code);
+    if unwritten::is_on() {
+        unwritten_reads::access(address, size, writes, code);
+    }
+    is_operation
+}
+
+/// In guest mode: handles an access of `size` bytes by the running thread, where plain accesses are
+/// explored. Returns true if it was an operation.
 fn access_explored(address: usize, size: usize, writes: bool, code: usize) -> bool {
     let used = Use {
         address,
@@ -55,7 +66,8 @@ fn access_explored(address: usize, size: usize, writes: bool, code: usize) -> bo
     is_operation
 }
 
-/// In guest mode: the running thread frees a block, which all plain accesses of it must happen before.
+/// In guest mode: records that the running thread frees a block. All plain accesses of it must
+/// happen before that.
 pub(crate) fn access_to_free(address: usize, size: usize, code: usize) {
     let is_inside = || shadow_stack::region().is_inside() && sync::region(code).is_inside();
     if size > 0 && !is_inside() {
@@ -63,7 +75,7 @@ pub(crate) fn access_to_free(address: usize, size: usize, code: usize) {
     }
 }
 
-/// In guest mode: ends the running thread, which did something to memory that is not its own.
+/// In guest mode: ends the running thread after an invalid use of memory.
 #[cold]
 pub(crate) fn fail(bad: Bad, address: usize, what: &'static str, site: usize) -> ! {
     failure::diverge(|| {
@@ -79,7 +91,7 @@ pub(crate) fn fail(bad: Bad, address: usize, what: &'static str, site: usize) ->
     })
 }
 
-/// The functions for accesses of each size.
+/// Defines the functions for accesses of each size.
 macro_rules! accesses {
     ($($($name:ident)*, $inner:ident: $writes:literal, $size:literal;)*) => {
         $(
@@ -129,14 +141,14 @@ extern "C" fn write_range(address: usize, size: usize, code: usize) {
     access_range(address, size, true, code);
 }
 
-/// A constructor or destructor sets the class of its object. Writing the value that is there already is no
-/// write.
+/// Records the store of an object's class by a constructor or destructor. A store of the same value
+/// is not a write.
 extern "C" fn update_vptr(address: GuestPtr<usize>, new: usize, code: usize) {
     let is_write = address.read() != new;
     access_range(address.address(), size_of::<usize>(), is_write, code);
 }
 
-/// Accesses with the place in the program as an argument.
+/// Defines accesses with their address of code as an argument.
 macro_rules! placed {
     ($($name:ident: $writes:literal, $size:literal;)*) => {
         $(
@@ -171,13 +183,13 @@ extern "C" fn __tsan_write_range_pc(address: usize, size: usize, code: usize) {
     access_range(address, size, true, code);
 }
 
-/// A call that reads state of a library, which the address stands for.
+/// Records a call that reads state of a library, which the address represents.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_external_read(address: usize, code: usize, _tag: usize) {
     access_range(address, 1, false, code);
 }
 
-/// A call that writes state of a library, which the address stands for.
+/// Records a call that writes state of a library, which the address represents.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn __tsan_external_write(address: usize, code: usize, _tag: usize) {
     access_range(address, 1, true, code);

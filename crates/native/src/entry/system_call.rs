@@ -1,5 +1,5 @@
-//! System calls: by the function `syscall`, which C++20 and Rust's standard library wait for futexes with, and
-//! those that code makes by itself ([`dispatch`](crate::host::dispatch)).
+//! System calls: by the function `syscall`, with which C++20 and Rust's standard library wait for
+//! futexes, and by instructions in other code ([`dispatch`](crate::host::dispatch)).
 
 use std::ffi::{c_int, c_long};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::threads::time;
 /// Mask of a futex operation without its options.
 const OPERATION: c_int = 0x7f;
 
-/// Site of a system call, and whether its code is instrumented.
+/// Site of a system call; `is_seen` is true if its code is instrumented.
 #[derive(Clone, Copy)]
 struct CallSite {
     site: usize,
@@ -33,7 +33,7 @@ watched_full! {
     fn syscall as system_call pushes ["push [rbx]", "push [rbx + 8]"];
 }
 
-/// The system call itself.
+/// Makes the system call by the C library.
 fn real(number: c_long, arguments: [usize; 6]) -> c_long {
     let [first, second, third, fourth, fifth, sixth] = arguments;
     type Word = usize;
@@ -64,7 +64,7 @@ extern "C" fn system_call(
     let call_site = CallSite {
         site: shadow_stack::users(code),
         is_seen: regions::kind(code) == FunctionKind::User,
-        called: sync::who_waits(code),
+        called: sync::waiting_call(code),
     };
     match model(number, arguments, call_site) {
         None => pass_on(),
@@ -76,7 +76,8 @@ extern "C" fn system_call(
     }
 }
 
-/// In guest mode: a system call of code that makes it by itself; its result, or an error.
+/// In guest mode: models a system call by an instruction of the program's code; returns its result,
+/// or an error.
 pub(crate) fn model_direct(
     number: c_long,
     arguments: [usize; 6],
@@ -90,7 +91,8 @@ pub(crate) fn model_direct(
     model(number, arguments, call_site)
 }
 
-/// In guest mode: a system call that is for raddle to do; its result, or an error.
+/// In guest mode: models a system call; returns its result, or an error. Nothing if the kernel must
+/// make it.
 fn model(
     number: c_long,
     arguments: [usize; 6],
@@ -136,7 +138,7 @@ fn model_futex(arguments: [usize; 6], call_site: CallSite) -> Option<Result<c_lo
     }))
 }
 
-/// Waits while the word is as expected; an error, or 0.
+/// Waits while the word has the expected value; returns an error, or 0.
 fn wait(word: *mut u32, expected: u32, until: Option<Duration>, call_site: CallSite) -> c_int {
     if let Some(until) = until
         && channels::times_out()

@@ -7,7 +7,7 @@ pub(crate) mod sites;
 
 use std::time::Duration;
 
-use raddle_engine::{Operation, Reply, World};
+use raddle_engine::{Operation, Reply, ThreadId, World};
 
 use self::pending_stores::PendingStores;
 use crate::abi::caller;
@@ -29,17 +29,28 @@ pub(crate) fn running() -> Native<'static> {
     let Running { native, stores } = running.as_mut().expect("raddle: a guest outside a check");
     // Pending plain stores come before the next operation.
     if !stores.is_empty() {
-        stores.settle(*native);
+        stores.pass_values(*native);
     }
     *native
 }
 
-/// The same for naming things in stories, also while a guest hangs inside of raddle's code.
+/// Returns a number for a thread's place in the tree of creations: the same in every execution, however many
+/// operations its creators had before.
+pub(crate) fn creation_name(native: Native<'_>, thread: ThreadId) -> u64 {
+    let path = native.with_world(|world| world.state().execution().path(thread));
+    path.steps().iter().fold(1, |name: u64, &step| {
+        let name = (name ^ u64::from(step)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        name ^ (name >> 29)
+    })
+}
+
+/// Returns the running execution, for names in stories; also while a guest hangs inside raddle's
+/// code.
 pub(crate) fn if_running() -> Option<Native<'static>> {
     Some(RUNNING.try_get()?.as_ref()?.native)
 }
 
-/// An execution begins, and this is it.
+/// Makes this the running execution, at its beginning.
 pub(crate) fn begin(native: Native<'static>) {
     *RUNNING.get() = Some(Running {
         native,
@@ -47,7 +58,7 @@ pub(crate) fn begin(native: Native<'static>) {
     });
 }
 
-/// The running thread, as protocols perform its operations. Places are addresses of code.
+/// The running thread, by which protocols perform its operations. Sites are addresses of code.
 #[derive(Clone, Copy)]
 pub(crate) struct Guest;
 
@@ -59,8 +70,8 @@ impl Perform for Guest {
         running().perform(code, operation)
     }
 
-    /// Only the first operation of a function can be a poll: then the saved stack and registers are
-    /// those of the caller.
+    /// Performs a poll. Only the first operation of a function can be one: then the saved stack and
+    /// registers are those of the caller.
     #[inline]
     fn observe(self, code: usize, operation: impl FnOnce(&mut World) -> Operation) -> Reply {
         running().observe(code, caller::top(), operation)

@@ -1,24 +1,25 @@
 //! State of one execution.
 //!
-//! A module that keeps something during an execution implements [`Part`] for it, and finds it by a
-//! [`PartCell`]. All parts are fields of one value, `PerExecution` in `check/per_execution.rs`, and are
-//! replaced when an execution begins. A part that is none of its fields cannot be used, so none can be
-//! forgotten. State that outlives executions is a
+//! A module with state of an execution implements [`Part`] for it, and accesses it through a
+//! [`PartCell`]. All parts are fields of one value, `PerExecution` in `check/per_execution.rs`, and
+//! are replaced when an execution begins. A part that is not one of its fields cannot be used, so
+//! no part keeps an old value. State that outlives executions is a
 //! [`ProcessState`](crate::host::process_state::ProcessState).
 
 use std::cell::{RefCell, RefMut};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// State that a module keeps during an execution. An execution begins with the default value.
+/// State of a module during one execution. An execution begins with the default value.
 pub(crate) trait Part: Default {
-    /// Becomes the state that an execution begins with. Parts on hot paths keep their allocations.
+    /// Resets the state to that at the beginning of an execution. Parts on hot paths keep their
+    /// allocations.
     fn renew(&mut self) {
         *self = Self::default();
     }
 }
 
-/// Finds a part of the running execution.
+/// Access to a part of the running execution.
 pub(crate) struct PartCell<T>(AtomicPtr<RefCell<T>>);
 
 impl<T> PartCell<T> {
@@ -26,7 +27,7 @@ impl<T> PartCell<T> {
         PartCell(AtomicPtr::new(null_mut()))
     }
 
-    /// The part is there from now on. Only the OS thread that runs the check uses it, as with
+    /// Makes the cell refer to this part. Only the OS thread that runs the check uses it, as with
     /// [`ProcessState`](crate::host::process_state::ProcessState).
     pub(crate) fn install(&self, part: &'static RefCell<T>) {
         self.0.store(std::ptr::from_ref(part).cast_mut(), Relaxed);
@@ -38,14 +39,14 @@ impl<T> PartCell<T> {
         unsafe { self.0.load(Relaxed).as_ref() }
     }
 
-    /// Returns the part, unless no execution has begun or a signal handler of the program's has interrupted a
-    /// use of it.
+    /// Returns the part, or nothing if no execution has begun or a signal handler of the program's
+    /// has interrupted a use of it.
     #[inline]
     pub(crate) fn try_get(&self) -> Option<RefMut<'static, T>> {
         self.cell()?.try_borrow_mut().ok()
     }
 
-    /// Returns the part. It must be given back before another thread of the program can run.
+    /// Returns the part. The guard must be dropped before another thread of the program can run.
     #[inline]
     pub(crate) fn get(&self) -> RefMut<'static, T> {
         let cell = self.cell().expect("raddle: a part of no execution");

@@ -1,7 +1,7 @@
 //! Plain stores that are operations, before their value is known.
 //!
-//! The program itself writes, after its operation and before any other thread can run. So the engine learns
-//! the value when the program next asks for something.
+//! The program itself writes, after its operation and before any other thread can run. So the
+//! engine receives the value at the program's next operation.
 
 use raddle_engine::LocationId;
 
@@ -10,7 +10,7 @@ use crate::engine::Native;
 
 const WORD: usize = 8;
 
-/// Location, address and size of each.
+/// Location, address and size in bytes of each pending store.
 #[derive(Default)]
 pub(super) struct PendingStores(Vec<(LocationId, usize, usize)>);
 
@@ -20,16 +20,16 @@ impl PendingStores {
         self.0.is_empty()
     }
 
-    /// The running thread does something else, so that its stores are in memory by now.
+    /// Passes the stored values, which are in memory by now, to the engine.
     #[cold]
-    pub(super) fn settle(&mut self, native: Native<'_>) {
+    pub(super) fn pass_values(&mut self, native: Native<'_>) {
         for (location, address, size) in self.0.drain(..) {
-            native.settle_store(location, read(address, size));
+            native.set_stored_value(location, read(address, size));
         }
     }
 }
 
-/// The running thread is about to store to a location.
+/// Records that the running thread is about to store to a location.
 pub(crate) fn add(location: LocationId, address: usize, size: usize) {
     if let Some(running) = &mut *RUNNING.get() {
         running.stores.0.push((location, address, size));
@@ -39,7 +39,8 @@ pub(crate) fn add(location: LocationId, address: usize, size: usize) {
 /// Returns the value in memory.
 pub(crate) fn read(address: usize, size: usize) -> u64 {
     let mut bytes = [0; WORD];
-    // SAFETY: the program has accessed these bytes, of which there are at most 8.
+    // SAFETY: the program has accessed these bytes, so they are readable, and `bytes` has room for
+    // all of them: there are at most 8.
     unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), size) };
     u64::from_le_bytes(bytes)
 }

@@ -1,15 +1,15 @@
-//! Which functions of the program each thread is in.
+//! Call stacks of the program's threads.
 //!
-//! Every function says when it is entered, and from where it was called. So an operation has a *chain* of
-//! calls that led to it, and one in a library that was not compiled for this, such as C++'s own, gets a
-//! place in the program: the last call out of code that was.
+//! Every instrumented function reports its entry and the address of its call. So an operation has a
+//! *chain* of calls that led to it. An operation in a library without instrumentation, such as
+//! C++'s own, gets a place in the program: the last call by instrumented code.
 //!
-//! A chain is a small number, the same in every execution. In a *site* it stands above the address of the
-//! instruction, which has no more than 48 bits.
+//! A chain is a small number, the same in every execution. In a *site* it is in the bits above the
+//! address of the instruction, which has at most 48 bits.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::abi::{alternate_stack, guest};
 use crate::host::addresses::Table;
@@ -18,7 +18,7 @@ use crate::host::{loaded, mode};
 use crate::names::regions;
 use crate::names::rust_paths::FunctionKind;
 
-/// Calls beyond that are not written down.
+/// Maximum depth of recorded calls; a deeper call is not recorded.
 const DEEPEST: usize = 256;
 /// Number of bits of a site that are the address of an instruction.
 const CODE_BITS: u32 = 48;
@@ -27,29 +27,30 @@ const LOOK_AT: usize = 2048;
 
 struct Calls {
     depth: Cell<usize>,
-    /// Number of the chains below that are valid.
+    /// Number of valid entries of `chains`.
     known: Cell<usize>,
     from: [Cell<usize>; DEEPEST],
-    /// An instruction of each function that was entered.
+    /// An instruction of each entered function.
     into: [Cell<usize>; DEEPEST],
     chains: [Cell<u16>; DEEPEST],
-    /// One more than the index of the last call by the user's code, up to each depth; valid for `known_users`
-    /// of them.
+    /// One more than the index of the last call by the user's code, for each depth. The first
+    /// `known_users` entries are valid.
     users: [Cell<u16>; DEEPEST],
     known_users: Cell<usize>,
-    /// Part of Rust's standard library that the thread is in, and that it was in before each call.
+    /// Region of Rust's standard library that the thread is in, and its region before each call.
     region: Cell<FunctionKind>,
     regions: [Cell<FunctionKind>; DEEPEST],
-    /// True if the next use of memory there is an operation, and if that has a deadline.
+    /// True if the next access of memory there is an operation; `has_deadline` if that has a
+    /// deadline.
     is_armed: Cell<bool>,
-    /// True if that operation was done.
+    /// True if that operation was performed.
     is_modelled: Cell<bool>,
-    /// True if it was a receive of a channel, and found no message.
+    /// True if the operation was a receive of a channel that found no message.
     is_answered: Cell<bool>,
     has_deadline: Cell<bool>,
 }
 
-// A guest's own, because guest code runs with the guest's thread-local storage.
+// Each guest has its own, because guest code runs with the guest's thread-local storage.
 thread_local! {
     static CALLS: Calls = const {
         Calls {
@@ -70,26 +71,26 @@ thread_local! {
     };
 }
 
-/// How far from its thread pointer every thread has its own, once a check has begun. Libraries that a program
-/// begins with have their variables there in all threads.
+/// Distance of `CALLS` from the thread pointer, in bytes, once a check has begun. It is the same in
+/// all threads, because libraries that a program starts with have static thread-local storage.
 static OFFSET: AtomicUsize = AtomicUsize::new(0);
 
-/// The calling thread's own.
+/// Calls the function with the calling thread's `CALLS`.
 #[inline(always)]
 fn with<R>(use_it: impl FnOnce(&Calls) -> R) -> R {
     match OFFSET.load(Relaxed) {
         0 => CALLS.with(use_it),
         offset => {
             let calls = guest::thread_pointer().wrapping_add(offset) as *const Calls;
-            // SAFETY: `CALLS` of the running thread is at this offset from its thread pointer, as said above,
-            // and lives as long as the thread.
+            // SAFETY: `CALLS` of the running thread is at this offset from its thread pointer, by
+            // the definition of `OFFSET`, and lives as long as the thread.
             use_it(unsafe { &*calls })
         }
     }
 }
 
-/// Every chain that was ever seen: the one before its last call, where that was, and an instruction of the
-/// function that was called.
+/// All chains so far: the chain before the last call, the address of that call, and an instruction
+/// of the called function.
 struct Chains {
     calls: Vec<(u16, usize, usize)>,
     numbers: Table<u16>,
@@ -121,10 +122,10 @@ fn join(code: usize, chain: u16) -> usize {
     code & ((1 << CODE_BITS) - 1) | usize::from(chain) << CODE_BITS
 }
 
-/// The instruction of a site, and those that called the functions it is in, the last one first.
+/// Returns the instruction of a site and the calls of its chain, the last one first.
 pub(crate) fn unfold(site: usize) -> Vec<usize> {
     let mut codes = vec![site & ((1 << CODE_BITS) - 1)];
-    // A guest that hangs may be in the middle of making one.
+    // A guest that hangs may be inside of the creation of a chain.
     let Some(chains) = CHAINS.try_get() else {
         return codes;
     };
@@ -139,7 +140,7 @@ pub(crate) fn unfold(site: usize) -> Vec<usize> {
 }
 
 impl Calls {
-    /// The chain that led to the function at this depth.
+    /// Returns the chain that led to the function at this depth.
     fn chain(&self, depth: usize) -> u16 {
         let mut chain = match self.known.get().min(depth) {
             0 => 0,
@@ -161,8 +162,8 @@ impl Calls {
         self.depth.get().min(DEEPEST)
     }
 
-    /// Returns the last call by the user's code on the way to this depth. Results stay valid until functions
-    /// are left and others entered.
+    /// Returns the index of the last call by the user's code up to this depth. Results stay valid
+    /// until functions are left and others entered.
     fn users_call(&self, depth: usize) -> Option<usize> {
         let first = self.known_users.get().min(depth);
         let mut last = match first {
@@ -201,7 +202,8 @@ pub(crate) fn begin() {
     OWN.get_or_init(|| ranges(Whose::Users));
     let own = CALLS.with(|calls| &raw const *calls as usize);
     OFFSET.store(own.wrapping_sub(guest::thread_pointer()), Relaxed);
-    // A thread of the last execution may have been left in the middle of an operation.
+    ARE_RETURNED.store(ARE_WANTED.load(Relaxed) || regions::is_rust(), Relaxed);
+    // A thread of the last execution may have ended inside an operation.
     end_atomic();
     with(|calls| {
         calls.depth.set(0);
@@ -221,13 +223,13 @@ pub(crate) fn region() -> FunctionKind {
     with(|calls| calls.region.get())
 }
 
-/// In guest mode: true if the next use of memory is an operation.
+/// In guest mode: true if the next access of memory is an operation.
 #[inline]
 pub(crate) fn is_armed() -> bool {
     with(|calls| calls.is_armed.get())
 }
 
-/// In guest mode: the operation is about to be done.
+/// In guest mode: records that the operation is about to be performed.
 pub(crate) fn disarm() {
     with(|calls| {
         calls.is_armed.set(false);
@@ -235,7 +237,7 @@ pub(crate) fn disarm() {
     });
 }
 
-/// In guest mode: true if an operation stands for all that is done here.
+/// In guest mode: true if one operation represents all accesses here.
 pub(crate) fn is_modelled() -> bool {
     with(|calls| calls.is_modelled.get())
 }
@@ -246,7 +248,7 @@ pub(crate) fn is_answered() -> bool {
     with(|calls| calls.is_answered.get())
 }
 
-/// In guest mode: the receive has found no message. Holds until its function is left.
+/// In guest mode: records that the receive has found no message, until its function is left.
 pub(crate) fn set_answered() {
     with(|calls| calls.is_answered.set(true));
 }
@@ -256,13 +258,13 @@ pub(crate) fn has_deadline() -> bool {
     with(|calls| calls.has_deadline.get())
 }
 
-/// True if code is this library's own, which may run in a handler while a guest is interrupted.
+/// True if the code is this library's own, which may run in a handler while a guest is interrupted.
 pub(crate) fn is_ours(code: usize) -> bool {
     let ours = OURS.get_or_init(|| ranges(Whose::Ours));
     ours.iter().any(|range| range.contains(&code))
 }
 
-/// True if code is not the user's.
+/// True if the code is not the user's.
 fn is_foreign(code: usize) -> bool {
     match regions::kind_in_rust(code) {
         Some(kind) => kind != FunctionKind::User,
@@ -277,16 +279,16 @@ fn is_systems(code: usize) -> bool {
 
 /// Number of times that any function was entered or left.
 static CHANGES: AtomicU64 = AtomicU64::new(1);
-/// The chain of the running thread, since when, and in which epoch.
+/// Counter and epoch at which the chain of the running thread was computed, and the chain.
 static LAST: ProcessState<(u64, u64, u16)> = ProcessState::new((0, 0, 0));
 
-/// The same for the user's call of a function that is not the user's.
+/// As [`LAST`], for the site of the user's call of a function that is not the user's.
 static LAST_CALL: ProcessState<(u64, u64, usize)> = ProcessState::new((0, 0, 0));
 
-/// In guest mode: the site of an instruction of code that was compiled for this.
+/// In guest mode: returns the site of an instruction of instrumented code.
 ///
-/// Numbers that change all the time are not kept while something else is called: they would be on the guest's
-/// stack, and a loop that waits is known by a stack that stays the same.
+/// The counter and the epoch are not kept in variables across calls. They would be on the guest's
+/// stack, and a loop that waits is recognised by an unchanged stack.
 #[inline]
 pub(crate) fn site(code: usize) -> usize {
     let now = || (CHANGES.load(Relaxed), mode::epoch());
@@ -307,7 +309,8 @@ pub(crate) fn site(code: usize) -> usize {
     join(code, last.2)
 }
 
-/// In guest mode: the site of the instruction if it is the user's, or of the last one that was.
+/// In guest mode: returns the site of the instruction if it is the user's, and otherwise of the
+/// last call by the user's code.
 #[inline]
 pub(crate) fn users(code: usize) -> usize {
     with(|calls| {
@@ -330,13 +333,13 @@ pub(crate) fn users(code: usize) -> usize {
     })
 }
 
-/// In guest mode, first thing in a function behind [`replace!`](crate::abi::trampoline::replace): the site
-/// of the call.
+/// In guest mode, called first in a function behind [`replace!`](crate::abi::trampoline::replace):
+/// returns the site of the call.
 pub(crate) fn caller_site() -> usize {
     users(crate::abi::caller::code())
 }
 
-/// In guest mode: an instruction of the function that the running thread has last entered.
+/// In guest mode: returns an instruction of the function that the running thread entered last.
 pub(crate) fn entered() -> Option<usize> {
     with(|calls| {
         let index = calls.depth().checked_sub(1)?;
@@ -344,10 +347,10 @@ pub(crate) fn entered() -> Option<usize> {
     })
 }
 
-/// Calls of the thread that is about to do an atomic operation; null if none is.
+/// Calls of the thread that is about to perform an atomic operation; null if there is none.
 static OF_ATOMIC: AtomicPtr<Calls> = AtomicPtr::new(std::ptr::null_mut());
 
-/// In guest mode: the running thread is about to do an atomic operation.
+/// In guest mode: records that the running thread is about to perform an atomic operation.
 #[inline]
 pub(crate) fn begin_atomic() {
     if regions::is_rust() {
@@ -355,25 +358,26 @@ pub(crate) fn begin_atomic() {
     }
 }
 
-/// In host mode: the atomic operation is done.
+/// In host mode: records that the atomic operation was performed.
 #[inline]
 pub(crate) fn end_atomic() {
     OF_ATOMIC.store(std::ptr::null_mut(), Relaxed);
 }
 
-/// In host mode: returns the atomic type of the function that the thread is in which is about to do an
-/// operation, in a program in Rust.
+/// In host mode: returns the atomic type, in Rust, whose function performs the current atomic
+/// operation.
 pub(crate) fn atomic() -> Option<&'static str> {
-    /// Its functions call each other.
+    /// Number of calls searched, because functions of atomic types call each other.
     const NEAR: usize = 4;
-    // SAFETY: the pointer is null or to `CALLS` of the thread whose operation runs, which waits until that is
-    // done.
+    // SAFETY: the pointer is null or to `CALLS` of the thread whose operation runs, which waits
+    // until the operation is performed.
     let calls = unsafe { OF_ATOMIC.load(Relaxed).as_ref() }?;
     let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
     last.map(Cell::get).find_map(regions::atomic)
 }
 
-/// In guest mode: where the function was called that many functions above the running one, if that is known.
+/// In guest mode: returns the address of the call `above` levels above the running function, if
+/// known.
 pub(crate) fn caller(above: usize) -> Option<usize> {
     with(|calls| {
         let index = calls.depth().checked_sub(above + 1)?;
@@ -381,8 +385,8 @@ pub(crate) fn caller(above: usize) -> Option<usize> {
     })
 }
 
-/// In guest mode: where a function goes on that is on the stack, and has called something else than us when it
-/// was entered.
+/// In guest mode: returns a return address into the function that is on the stack, other than that
+/// of the call that reported its entry.
 #[cold]
 fn called_by(function: &std::ops::Range<usize>, entered: usize) -> Option<usize> {
     let start = alternate_stack::program_stack().next_multiple_of(8);
@@ -394,15 +398,16 @@ fn called_by(function: &std::ops::Range<usize>, entered: usize) -> Option<usize>
     found.find(|&word| word != entered && function.contains(&word) && follows_call(word))
 }
 
-/// In guest mode: the site of an instruction that was interrupted, with the stack as it was. If it is in a
-/// function of the system's, the call of that, which has left its address on the stack.
+/// In guest mode: returns the site of an interrupted instruction, with the stack pointer at that
+/// time. In a function of the system's it is the site of the call of that function, whose return
+/// address is on the stack.
 pub(crate) fn interrupted(code: usize, stack: usize) -> usize {
     // Sites are those of calls, which return to the next instruction.
     called(code.wrapping_add(1), stack)
 }
 
-/// In guest mode: the site of a call, or of the last one of the user's if it is in a function of the
-/// system's.
+/// In guest mode: returns the site of a call, or of the user's last call if it is in a function of
+/// the system's.
 pub(crate) fn called(code: usize, stack: usize) -> usize {
     if is_own(code) {
         return users(code);
@@ -416,13 +421,14 @@ pub(crate) fn called(code: usize, stack: usize) -> usize {
     users(call.unwrap_or(code))
 }
 
-/// True if it is code of the program.
+/// True if the code is the program's.
 pub(crate) fn is_own(code: usize) -> bool {
     let own = OWN.get().map_or(&[][..], Vec::as_slice);
     own.iter().any(|range| range.contains(&code))
 }
 
-/// An instruction of the function that a call has called which returns to this address, if that is known.
+/// Returns an instruction of the function that the call with this return address has called, if
+/// known.
 pub(crate) fn callee(code: usize) -> Option<usize> {
     if !is_own(code) || !is_own(code - 5) {
         return None;
@@ -448,17 +454,28 @@ fn follows_call(code: usize) -> bool {
     before[0] == 0xe8 || (0..4).any(|at| before[at] == 0xff && before[at + 1] & 0x38 == 0x10)
 }
 
-/// A function that the running thread has entered, in a program in Rust.
+/// A function that the running thread has entered.
 #[derive(Clone, Copy)]
 pub(crate) struct Entered {
     pub(crate) kind: FunctionKind,
     /// Region of the thread before the call.
     pub(crate) before: FunctionKind,
-    /// Number of functions that it was in.
+    /// Number of calls around it.
     pub(crate) depth: usize,
 }
 
-/// In guest mode: a function is entered that was called from there; `code` is an instruction of it.
+/// True if the check asks for every function that is entered.
+static ARE_WANTED: AtomicBool = AtomicBool::new(false);
+/// True if [`push`] returns functions, in the running execution.
+static ARE_RETURNED: AtomicBool = AtomicBool::new(false);
+
+/// A check begins: [`push`] returns every function, or only those of programs in Rust.
+pub(crate) fn return_all(are_wanted: bool) {
+    ARE_WANTED.store(are_wanted, Relaxed);
+}
+
+/// In guest mode: records the entry of a function by a call at `caller`; `code` is an instruction
+/// of the function.
 #[inline]
 pub(crate) fn push(caller: usize, code: usize) -> Option<Entered> {
     let entered = with(|calls| {
@@ -471,7 +488,7 @@ pub(crate) fn push(caller: usize, code: usize) -> Option<Entered> {
             calls.regions[depth].set(calls.region.get());
         }
         calls.depth.set(depth + 1);
-        if !regions::is_rust() {
+        if !ARE_RETURNED.load(Relaxed) {
             return None;
         }
         let kind = regions::kind(code);
@@ -494,7 +511,7 @@ pub(crate) fn push(caller: usize, code: usize) -> Option<Entered> {
     entered
 }
 
-/// In guest mode: the function is left that was entered last.
+/// In guest mode: records that the function entered last is left.
 #[inline]
 pub(crate) fn pop() {
     with(|calls| {
@@ -515,6 +532,11 @@ pub(crate) fn pop() {
         }
     });
     change();
+}
+
+/// Returns the number of times that any function was entered or left.
+pub(crate) fn changes() -> u64 {
+    CHANGES.load(Relaxed)
 }
 
 #[inline]

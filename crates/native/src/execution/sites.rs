@@ -1,11 +1,11 @@
-//! Sites as stories show them: places in the source, and the calls that led there.
+//! Sites in stories: places in the source, and the calls that led there.
 
 use super::shadow_stack;
 use crate::engine::Place;
 use crate::names::symbols::{self, SourceFrame};
 
-/// Where in the source a site is: the call that returns to its address, or the last one on the way there
-/// that is the user's.
+/// Returns the place of a site in the source: the call that returns to its address, or the last
+/// call of its chain that is the user's.
 pub(crate) fn place(site: usize) -> Option<Place> {
     let mut found = None;
     for code in shadow_stack::unfold(site) {
@@ -20,8 +20,8 @@ pub(crate) fn place(site: usize) -> Option<Place> {
     found.map(|frame| frame.place)
 }
 
-/// How a thread came to a site: the functions it is in, each with where it called the next, if there is
-/// more than one.
+/// Returns the call stack of a site as text: the functions around it, each with the place of its
+/// call of the next; empty if there is only one.
 pub(crate) fn chain(site: usize) -> String {
     let codes = shadow_stack::unfold(site).into_iter();
     let frames = codes.flat_map(|code| symbols::frames(code).into_iter().rev());
@@ -45,5 +45,5 @@ pub(crate) fn chain(site: usize) -> String {
     }
 }
 
-/// Functions beyond that are not shown.
+/// Maximum number of functions shown.
 const LONGEST: usize = 8;

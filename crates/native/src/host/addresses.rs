@@ -1,7 +1,6 @@
 //! Tables by address.
 
-/// A value for every address that has one, by open addressing. Everything is forgotten at once when the stamp
-/// changes.
+/// A map from addresses to values, by open addressing. Changing the stamp clears it in one step.
 pub(crate) struct Table<V> {
     slots: Vec<Slot<V>>,
     /// Slots with another stamp are free.
@@ -13,7 +12,7 @@ pub(crate) struct Table<V> {
 struct Slot<V> {
     address: usize,
     stamp: u64,
-    /// None if it was forgotten.
+    /// None if the value was removed.
     value: Option<V>,
 }
 
@@ -34,7 +33,7 @@ impl<V: Clone> Table<V> {
         }
     }
 
-    /// Forgets everything.
+    /// Removes all values.
     pub(crate) fn clear(&mut self) {
         self.stamp += 1;
         self.live = 0;
@@ -65,7 +64,7 @@ impl<V: Clone> Table<V> {
         slot.value.insert(value)
     }
 
-    /// Forgets the values of these addresses.
+    /// Removes the values of these addresses.
     pub(crate) fn forget(&mut self, range: std::ops::Range<usize>) {
         for slot in &mut self.slots {
             if slot.stamp == self.stamp && range.contains(&slot.address) {
@@ -74,7 +73,8 @@ impl<V: Clone> Table<V> {
         }
     }
 
-    /// Returns the index of the slot that has the address, or would have it. The table is not empty.
+    /// Returns the index of the slot that has the address, or of the free slot for it. The table is
+    /// not empty.
     #[inline]
     fn slot(&self, address: usize) -> usize {
         let mask = self.slots.len() - 1;
@@ -118,7 +118,7 @@ mod tests {
     use super::Table;
     use crate::random_inputs::Inputs;
 
-    /// Addresses close to each other, and such that differ in high bits only.
+    /// Draws an address: some are close to each other, others differ in high bits only.
     fn address(inputs: &mut Inputs) -> usize {
         (inputs.below(300) * 4 + (inputs.below(3) << 44)) as usize
     }

@@ -15,7 +15,7 @@ use super::{shared_memory, system};
 /// The smallest and the largest piece that is kept, as powers of two.
 const SMALLEST: u32 = 4;
 const LARGEST: u32 = 20;
-/// Number of bytes that are asked of the system at once.
+/// Bytes that are requested from the system at once.
 const CHUNK: usize = 4 << 20;
 const PAGE: usize = 4096;
 
@@ -47,7 +47,7 @@ pub(crate) fn mapped() -> [(usize, usize); KNOWN] {
     MAPPED.with(|mapped| *mapped)
 }
 
-/// Asks the system for zeroed memory for raddle; null if there is none.
+/// Requests zeroed memory for raddle from the system; null if there is none.
 pub(crate) fn map(size: usize) -> *mut u8 {
     if shared_memory::is_used() {
         return shared_memory::map(size) as *mut u8;
@@ -61,7 +61,7 @@ pub(crate) fn map(size: usize) -> *mut u8 {
     memory
 }
 
-/// Gives back memory from [`map`].
+/// Returns memory from [`map`] to the system.
 pub(crate) fn unmap(range: Range<usize>) {
     MAPPED.with(|mapped| {
         let known = mapped.iter_mut().find(|known| known.0 == range.start);
@@ -71,14 +71,14 @@ pub(crate) fn unmap(range: Range<usize>) {
     unsafe { libc::munmap(range.start as *mut _, range.len()) };
 }
 
-/// Asks the system for zeroed memory for the program; null if there is none. Pages are only there once
-/// they are used.
+/// Requests zeroed memory for the program from the system; null if there is none. The kernel
+/// provides pages at their first use.
 pub(crate) fn map_for_program(size: usize) -> *mut u8 {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let no_file = usize::MAX;
     let arguments = [0, size, protection as usize, flags as usize, no_file, 0];
-    // Not by `mmap`, which would take it for the program's wish if a guest runs.
+    // Not by `mmap`, which would take it for a request of the program if a guest runs.
     // SAFETY: without MAP_FIXED, `mmap` touches no memory that is in use.
     match unsafe { system::call(libc::SYS_mmap, arguments) } {
         ..0 => null_mut(),
@@ -86,7 +86,7 @@ pub(crate) fn map_for_program(size: usize) -> *mut u8 {
     }
 }
 
-/// Number of bytes that raddle has.
+/// Bytes that raddle has mapped.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
 /// As [`map`], for the allocator. Without memory raddle cannot even report a failure, so it prints a message
@@ -110,7 +110,8 @@ fn map_own(size: usize) -> *mut u8 {
     memory
 }
 
-/// Half of the machine's memory, so that other processes keep the rest.
+/// Returns the limit of raddle's memory in bytes: half of the machine's, so that other processes
+/// keep the rest.
 fn most() -> usize {
     static MOST: AtomicUsize = AtomicUsize::new(0);
     let mut most = MOST.load(Ordering::Relaxed);
@@ -193,7 +194,7 @@ unsafe impl GlobalAlloc for Arena {
         if class(new) <= LARGEST && class(new) == class(layout) {
             return piece;
         }
-        // SAFETY: both pieces are at least as large as what is copied, and the old one has this layout, as
+        // SAFETY: both pieces have at least the copied size, and the old one has this layout, as
         // the caller promises.
         unsafe {
             let moved = self.alloc(new);

@@ -1,13 +1,13 @@
 //! System calls that code makes by itself, without the C library: inline assembly, and libraries with system
 //! calls of their own.
 //!
-//! Linux can send a signal instead of doing a system call, unless the instruction is in one range of memory
-//! (syscall user dispatch, since 5.11). That range is the C library's code, which is interposed by name. The
-//! signal handler runs on the guest's own stack, and other threads may run meanwhile. System calls that are
-//! not modelled are made by the C library then.
+//! Linux can send a signal instead of making a system call, unless the instruction is in one range
+//! of memory (syscall user dispatch, since 5.11). That range is the C library's code, which is
+//! interposed by name. The signal handler runs on the guest's own stack, and other threads may run
+//! meanwhile. It makes system calls that are not modelled through the C library.
 //!
-//! This is only armed if there is such code: the instruction is searched for in all loaded files. The kernel
-//! forgets the setting in new threads and processes, so it is set again in each.
+//! Dispatch is armed only if there is such code: all loaded files are searched for the instruction.
+//! The kernel drops the setting in new threads and processes, so it is set again in each.
 
 use std::ffi::{c_int, c_long, c_void};
 use std::ops::Range;
@@ -20,22 +20,23 @@ use crate::abi::{caller, guest};
 const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
 const OFF: usize = 0;
 const ON: usize = 1;
-/// Read by the kernel: system calls from outside of the range are signals.
+/// Selector byte that the kernel reads: 1 turns system calls from outside of the range into
+/// signals.
 static SELECTOR: AtomicU8 = AtomicU8::new(1);
 
-/// The instruction.
+/// The instruction `syscall`.
 const SYSTEM_CALL: [u8; 2] = [0x0f, 0x05];
 
-/// The thread that is armed.
+/// Thread pointer of the armed thread.
 static ARMED: AtomicUsize = AtomicUsize::new(0);
 
-/// Models a system call of a guest, by its number and arguments, that returns to this address: its result,
-/// or an error. Nothing if it is the kernel's.
+/// Model of guests' system calls, by number, arguments and return address. Returns the result or an
+/// error, or nothing if the kernel must make the call.
 pub(crate) type Model = fn(c_long, [usize; 6], usize) -> Option<Result<c_long, c_int>>;
 
 static MODEL: OnceLock<Model> = OnceLock::new();
 
-/// Guests' system calls are modelled by this function from now on.
+/// Sets the function that models guests' system calls from now on.
 pub(crate) fn model_by(model: Model) {
     let _ = MODEL.set(model);
 }
@@ -71,12 +72,12 @@ pub(crate) fn arm() {
     }
 }
 
-/// The calling process is new.
+/// Forgets the armed thread, in a new process.
 pub(crate) fn forget() {
     ARMED.store(0, Relaxed);
 }
 
-/// The check is over.
+/// Stops intercepting system calls, at the end of a check.
 pub(crate) fn disarm() {
     if ARMED.swap(0, Relaxed) != 0 {
         switch(OFF, 0, 0, 0);
@@ -84,15 +85,15 @@ pub(crate) fn disarm() {
 }
 
 fn switch(on: usize, start: usize, size: usize, selector: usize) -> bool {
-    // SAFETY: the kernel reads the selector at each system call: it is a static. Code in the range is not
-    // affected.
+    // SAFETY: `prctl` needs a selector that stays readable, because the kernel reads it at each
+    // system call: it is a static. Code in the range is not affected.
     unsafe { libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, on, start, size, selector) == 0 }
 }
 
 fn handle() {
-    // SAFETY: all-zero is a valid `sigaction`, which outlives the call, and the handler has the type that
-    // `SA_SIGINFO` asks for. It runs on the stack of the code that makes the call; the next call may
-    // interrupt it.
+    // SAFETY: `sigaction` needs a valid description and a handler of the type that `SA_SIGINFO`
+    // declares. All-zero is valid, and the description outlives the call. The handler runs on the
+    // stack of the code that makes the call; the next call may interrupt it.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_system_call as *const () as usize;
@@ -102,7 +103,8 @@ fn handle() {
 }
 
 unsafe extern "C" fn on_system_call(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel passes the context of the interrupted code, which it restores when this returns.
+    // SAFETY: the kernel passes a valid context of the interrupted code, which it restores when
+    // this returns.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let read = |register: c_int| registers[register as usize] as usize;
     let number = read(libc::REG_RAX) as c_long;
@@ -126,8 +128,8 @@ unsafe extern "C" fn on_system_call(_: c_int, _: *mut libc::siginfo_t, context: 
     let result = match modelled {
         Some(Ok(result)) => result,
         Some(Err(error)) => -c_long::from(error),
-        // SAFETY: the program makes this system call with these arguments, so that what it demands of them is
-        // the program's obligation.
+        // SAFETY: the program makes this system call with these arguments, so its requirements on
+        // them are the program's obligation.
         None => unsafe { system::call(number, arguments) as c_long },
     };
     registers[libc::REG_RAX as usize] = result;
@@ -139,7 +141,7 @@ fn look() -> Loaded {
     loaded::each(|module| {
         let name = module.name();
         let name = name.rsplit('/').next().unwrap_or_default();
-        // Guests do not run the last two, but `openmp`.
+        // Guests run neither: `openmp` replaces the last two.
         let is_systems = ["ld-linux", "linux-vdso", "libgomp.", "libomp."]
             .iter()
             .any(|start| name.starts_with(start));

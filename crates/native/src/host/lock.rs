@@ -3,7 +3,7 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A value for one user at a time; others spin.
+/// A value with one user at a time; others spin.
 pub(crate) struct Lock<T> {
     is_taken: AtomicBool,
     value: UnsafeCell<T>,

@@ -6,11 +6,11 @@
 //! coroutines are switched only while the thread pointer is the host's.
 //!
 //! * [`run`] runs guest code until it returns, or [`leave`] is called.
-//! * [`host`] is how guest code, inside a function that took the place of another, gets back.
+//! * [`host`] runs host code from a replaced function that guest code has called.
 //!
-//! The [`substrate`] runs guest code. One thread runs at a time: `GUEST` is the
-//! thread pointer of the guest that does, and 0 while the host does. An OS thread that is not controlled
-//! has another thread pointer, and [`is_guest`] is false for it.
+//! The [`substrate`] runs guest code. One thread runs at a time: `GUEST` is the thread pointer of
+//! the running guest, and 0 while the host runs. An OS thread that is not controlled has another
+//! thread pointer, and [`is_guest`] is false for it.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -20,27 +20,28 @@ use crate::abi::guest::{self, GUEST};
 use crate::abi::stack::{self, Frame};
 
 static HOST: AtomicUsize = AtomicUsize::new(0);
-/// Changes whenever a guest has been somewhere where others may have run.
+/// Incremented at each step of a guest during which others may have run.
 static EPOCH: AtomicU64 = AtomicU64::new(1);
 
-/// The calling OS thread is the one that runs checks.
-pub(crate) fn settle() {
+/// Makes the calling OS thread the one that runs checks.
+pub(crate) fn set_host() {
     HOST.store(guest::thread_pointer(), Relaxed);
 }
 
-/// The thread pointer of the OS thread that runs checks; guests on its own behalf have it too.
+/// Returns the thread pointer of the OS thread that runs checks; the first thread of an execution
+/// has it too.
 pub(crate) fn host_pointer() -> usize {
     HOST.load(Relaxed)
 }
 
-/// True if the caller is code of the program that is being checked, on a thread that is controlled.
+/// True if the caller is code of the program under test, on a controlled thread.
 #[inline(always)]
 pub(crate) fn is_guest() -> bool {
     let guest = GUEST.load(Relaxed);
     guest != 0 && guest == guest::thread_pointer()
 }
 
-/// A number that is the same as long as the guest that runs does nothing that others could notice.
+/// Returns a number that stays the same until other guests may have run.
 #[inline(always)]
 pub(crate) fn epoch() -> u64 {
     EPOCH.load(Relaxed)
@@ -50,7 +51,7 @@ pub(crate) fn next_epoch() {
     EPOCH.store(EPOCH.load(Relaxed) + 1, Relaxed);
 }
 
-/// Runs host code on behalf of the guest that calls; other guests may run meanwhile.
+/// Runs host code on behalf of the calling guest; other guests may run meanwhile.
 #[inline]
 pub(crate) fn host<R>(work: impl FnOnce() -> R) -> R {
     let alternate = alternate_stack::get();
@@ -73,13 +74,13 @@ pub(crate) fn set_errno(error: i32) {
     unsafe { *libc::__errno_location() = error };
 }
 
-/// The running guest is not controlled any more: this is a process of its own.
+/// Ends control of the running guest: this is a process of its own.
 pub(crate) fn release() {
     GUEST.store(0, Relaxed);
 }
 
-/// Runs `function(argument)` as the guest with this thread pointer, and with that alternate stack. The way to
-/// leave it is in `frame` from then on.
+/// Runs `function(argument)` as the guest with this thread pointer and this alternate stack.
+/// Meanwhile `frame` is the frame by which the call can be left.
 ///
 /// # Safety
 ///
@@ -101,13 +102,13 @@ pub(crate) unsafe fn run(
             SubstrateKind::Coroutines => Coroutines::run(task, thread_pointer, frame),
             SubstrateKind::OsThreads => OsThreads::run(task, thread_pointer, frame),
         };
-        // A guest may be run on behalf of what it does already.
+        // A guest may run nested in its own earlier call.
         *frame = before;
         result
     }
 }
 
-/// Goes on where [`run`] returns, in whatever mode this is called.
+/// Continues where [`run`] returns; may be called in both modes.
 ///
 /// # Safety
 ///

@@ -13,20 +13,20 @@ use iced_x86::{
 use super::system;
 
 const PAGE: usize = 4096;
-/// Size of the room for moved instructions, for all functions.
+/// Bytes of one mapping for moved instructions, shared by functions.
 const ROOM: usize = 16 * PAGE;
-/// Size of the room for one function.
+/// Bytes for the moved instructions of one function.
 const SLOT: usize = 128;
-/// The jump to another place that is not too far away.
+/// Bytes of a jump with a 32-bit offset.
 const JUMP: usize = 5;
-/// Maximum distance of such a jump, and the step by which room is searched for.
+/// Maximum distance of such a jump, and the step of the search for free memory, in bytes.
 const FAR: usize = 1 << 30;
 const STEP: usize = 1 << 20;
 
-/// Address of the next slot, and end of the room for slots.
+/// Address of the next slot, and end of the memory for slots.
 static NEXT: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
-/// The instructions of a function.
+/// Returns the instructions of a function.
 pub(crate) fn instructions(function: usize, size: usize) -> Vec<Instruction> {
     // SAFETY: callers pass a function of a loaded module and its size, and code is readable.
     let code = unsafe { std::slice::from_raw_parts(function as *const u8, size) };
@@ -35,8 +35,8 @@ pub(crate) fn instructions(function: usize, size: usize) -> Vec<Instruction> {
         .collect()
 }
 
-/// Turns calls of the function into calls of `with` from now on. Returns the address of the original, if it could be
-/// replaced.
+/// Turns calls of the function into calls of `with` from now on. Returns the address of the
+/// original, if it could be replaced.
 ///
 /// # Safety
 ///
@@ -109,7 +109,7 @@ fn relative_jump(from: usize, to: usize) -> Option<[u8; JUMP]> {
     Some([0xe9, a, b, c, d])
 }
 
-/// Room for a piece of code near a function.
+/// Returns the address of a free slot near a function.
 fn slot(function: usize) -> Option<usize> {
     let [next, end] = NEXT.each_ref().map(|it| it.load(Relaxed));
     let is_near = next.abs_diff(function) < FAR;
@@ -125,7 +125,7 @@ fn slot(function: usize) -> Option<usize> {
     Some(start)
 }
 
-/// Asks the kernel for room near an address.
+/// Maps memory near an address.
 fn map_near(address: usize) -> Option<usize> {
     let address = address & !(STEP - 1);
     let below = (1..FAR / STEP).filter_map(|steps| address.checked_sub(steps * STEP));
@@ -137,15 +137,15 @@ fn map_near(address: usize) -> Option<usize> {
         // SAFETY: MAP_FIXED_NOREPLACE touches no memory that is in use.
         let found = unsafe { system::call(libc::SYS_mmap, arguments) };
         if found > 0 && found as usize != at {
-            // An old kernel does not know that it must be there.
-            // SAFETY: the kernel has just mapped it, and nothing refers to it.
+            // An old kernel ignores MAP_FIXED_NOREPLACE and may map elsewhere.
+            // SAFETY: the kernel has just mapped the range, and nothing refers to it.
             unsafe { system::call(libc::SYS_munmap, [found as usize, ROOM, 0, 0, 0, 0]) };
         }
         found as usize == at
     })
 }
 
-/// Writes code.
+/// Overwrites code.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! Phase of the process: whether a check runs, and how far the harness of a test has come.
+//! Phase of the process: true while a check runs, and the progress of a test's harness.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
@@ -13,11 +13,11 @@ static HARNESS: AtomicU8 = AtomicU8::new(Harness::None as u8);
 pub(crate) enum Harness {
     /// No test is checked.
     None,
-    /// It has not started the test.
+    /// The harness has not started the test.
     Before,
-    /// It is stopped, and executions run.
+    /// The harness is stopped, and executions run.
     Stopped,
-    /// It learns the result of an execution.
+    /// The harness receives the result of an execution.
     After,
 }
 
@@ -26,12 +26,12 @@ pub(crate) fn is_checking() -> bool {
     IS_CHECKING.load(Relaxed)
 }
 
-/// A check begins or ends.
+/// Records that a check begins or ends.
 pub(crate) fn set_checking(is_checking: bool) {
     IS_CHECKING.store(is_checking, Relaxed);
 }
 
-/// Returns how far the harness has come.
+/// Returns the phase of the harness.
 pub(crate) fn harness() -> Harness {
     [
         Harness::None,
@@ -41,7 +41,7 @@ pub(crate) fn harness() -> Harness {
     ][usize::from(HARNESS.load(Relaxed))]
 }
 
-/// The harness has come so far.
+/// Sets the phase of the harness.
 pub(crate) fn set_harness(harness: Harness) {
     HARNESS.store(harness as u8, Relaxed);
 }
@@ -51,8 +51,8 @@ pub(crate) fn is_test() -> bool {
     harness() != Harness::None
 }
 
-/// True if the caller is the `main` of a harness, which learns the result of an execution. Its memory is the
-/// program's then.
+/// True if the caller is the `main` of a harness that receives the result of an execution. Its
+/// memory is the program's then.
 #[inline]
 pub(crate) fn is_harness_main() -> bool {
     HARNESS.load(Relaxed) == Harness::After as u8 && guest::thread_pointer() == mode::host_pointer()

@@ -1,4 +1,4 @@
-//! Memory that a process shares with those that it forks.
+//! Memory that a process shares with its forked children.
 //!
 //! One large range is reserved when the first check needs it. From then on all memory of raddle's comes from
 //! there, so an allocation by a child exists in its parent. Memory that raddle has before that is made shared
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use super::lock::Lock;
 use super::{loaded, system};
 
-/// The kernel provides only the pages that are used.
+/// Bytes of the reserved range; the kernel provides only the pages that are used.
 const SIZE: usize = 64 << 30;
 const PAGE: usize = 4096;
 const KEPT: usize = 4096;
@@ -19,10 +19,10 @@ const KEPT: usize = 4096;
 static START: AtomicUsize = AtomicUsize::new(0);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
-/// Pieces that were given back: where and how large; nothing if the size is 0.
+/// Unmapped pieces: start and size in bytes; a free entry has size 0.
 static UNUSED: Lock<[(usize, usize); KEPT]> = Lock::new([(0, 0); KEPT]);
-/// Changes of protection, which are known to one process only. Those that do not fit are left out: the memory
-/// stays accessible.
+/// Changes of protection by this process, for its parent. Those that do not fit are left out: the
+/// memory stays accessible.
 static PROTECTED: Lock<Changes> = Lock::new(Changes {
     list: [(0, 0, 0); KEPT],
     count: 0,
@@ -33,7 +33,7 @@ struct Changes {
     count: usize,
 }
 
-/// Asks the kernel for memory.
+/// Requests memory from the kernel.
 fn ask(size: usize, flags: c_int) -> usize {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (flags | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
@@ -49,23 +49,23 @@ fn ask(size: usize, flags: c_int) -> usize {
     }
 }
 
-/// Memory of this process alone.
+/// Returns memory of this process alone.
 pub(crate) fn map_own(size: usize) -> usize {
     ask(size, libc::MAP_PRIVATE)
 }
 
-/// True if memory comes from here.
+/// True if memory comes from the shared range.
 pub(crate) fn is_used() -> bool {
     START.load(Relaxed) != 0
 }
 
-/// True if an address is here.
+/// True if the address is in the shared range.
 pub(crate) fn contains(address: usize) -> bool {
     let start = START.load(Relaxed);
     start != 0 && (start..start + SIZE).contains(&address)
 }
 
-/// Zeroed memory, in whole pages.
+/// Returns zeroed memory, in whole pages.
 pub(crate) fn map(size: usize) -> usize {
     let size = size.next_multiple_of(PAGE);
     let used = UNUSED.with(|unused| {
@@ -83,7 +83,7 @@ pub(crate) fn map(size: usize) -> usize {
     start
 }
 
-/// Gives memory back.
+/// Releases memory from [`map`].
 pub(crate) fn unmap(range: Range<usize>) {
     let size = range.len().next_multiple_of(PAGE);
     protect(
@@ -110,7 +110,7 @@ fn change(start: usize, size: usize, protection: c_int) -> isize {
     }
 }
 
-/// Sets the protection of a range, in this process and its parent.
+/// Sets the protection of a range in this process, and records it for the parent.
 pub(crate) fn protect(range: Range<usize>, protection: c_int) -> isize {
     PROTECTED.with(|changes| {
         if let Some(next) = changes.list.get_mut(changes.count) {
@@ -121,12 +121,12 @@ pub(crate) fn protect(range: Range<usize>, protection: c_int) -> isize {
     change(range.start, range.len(), protection)
 }
 
-/// A child begins, which knows all that its parent does.
+/// Clears the recorded changes of protection, at the beginning of a child.
 pub(crate) fn begin() {
     PROTECTED.with(|changes| changes.count = 0);
 }
 
-/// A child has ended: repeats its changes of protection.
+/// Repeats the changes of protection of a child that has ended.
 pub(crate) fn adopt() {
     PROTECTED.with(|changes| {
         for (start, size, protection) in &changes.list[..changes.count] {
@@ -178,7 +178,7 @@ fn own(range: Range<usize>, used: usize) {
         for (index, is_there) in is_there.iter().enumerate() {
             let page = chunk + index * PAGE;
             if page < chunk + size && (error != 0 || is_there & 1 != 0) {
-                // Some pages are there to be kept from.
+                // The page may be protected against access.
                 change(page, PAGE, libc::PROT_READ | libc::PROT_WRITE);
                 let to = (copy + (page - range.start)) as *mut u8;
                 // SAFETY: the page is in the range, which was made readable, and the copy is as large as the
@@ -212,7 +212,7 @@ fn share(range: Range<usize>) {
     );
 }
 
-/// The variables of this library, in whole pages.
+/// Returns the range of this library's variables, in whole pages.
 fn variables() -> Range<usize> {
     let found = loaded::find(|module| match module.is_ours() {
         true => ControlFlow::Break((module.variables().last(), module.sealed())),

@@ -1,7 +1,7 @@
-//! System calls as they are, whatever functions of the C library were replaced.
+//! System calls without the interposed functions of the C library.
 //!
-//! They are made by the C library, which is the one place where [`dispatch`](crate::host::dispatch) does not
-//! see them.
+//! They are made inside the C library, where [`dispatch`](crate::host::dispatch) does not intercept
+//! them.
 
 use std::ffi::{c_int, c_long};
 
@@ -13,13 +13,13 @@ use crate::abi::real::real;
 ///
 /// # Safety
 ///
-/// That of the call.
+/// The requirements of the system call on its arguments must hold.
 pub(crate) unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
     let [first, second, third, fourth, fifth, sixth] = arguments;
     type Word = usize;
     let syscall = real!(fn syscall(c_long, Word, Word, Word, Word, Word, Word) -> isize);
     let before = mode::errno();
-    // SAFETY: what the system call demands of its arguments is what the caller promises.
+    // SAFETY: the caller promises the requirements of the system call on its arguments.
     let result = unsafe { syscall(number, first, second, third, fourth, fifth, sixth) };
     let result = match result {
         -1 => -(mode::errno() as isize),

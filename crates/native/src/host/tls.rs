@@ -1,8 +1,9 @@
 //! Thread-local storage for guests: blocks with the layout of the C library's own threads.
 //!
-//! A block is made by the function with which glibc makes its own (`_dl_allocate_tls`, private, but in every
-//! version), and the few fields of the thread's header that other code reads are filled in. Blocks are reused
-//! in the next execution, with all variables reset to their initial values.
+//! A block is allocated by the function with which glibc allocates its own (`_dl_allocate_tls`,
+//! private, but in every version). Then the few fields of the thread's header that other code reads
+//! are set. Blocks are reused in the next execution, with all variables reset to their initial
+//! values.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ops::Range;
@@ -17,15 +18,15 @@ pub(crate) const SELF: [usize; 2] = [0x00, 0x10];
 const MULTIPLE_THREADS: usize = 0x18;
 pub(crate) const STACK_GUARD: usize = 0x28;
 pub(crate) const POINTER_GUARD: usize = 0x30;
-/// Numbers that no real thread has.
+/// First thread number of guests; larger than that of any real thread.
 const FIRST_NUMBER: u32 = 0x4000_0000;
 /// Offset of a thread's number in its header, if the C library does not export it.
 const USUAL_NUMBER: usize = 0x2d0;
 
 const ALLOCATE: &CStr = c"_dl_allocate_tls";
 
-/// The variables of one module, perhaps of this library: where its block begins, before the thread pointer, and its
-/// image.
+/// Thread-local variables of one module, perhaps of this library: their distance before the thread
+/// pointer, and their image.
 struct Module {
     is_ours: bool,
     before: usize,
@@ -44,7 +45,7 @@ static BLOCKS: ProcessState<Blocks> = ProcessState::new(Blocks {
     modules: Vec::new(),
 });
 
-/// The thread pointer of the block with this number, with all variables as they are at first.
+/// Returns the thread pointer of the block with this number, with all variables initialised.
 pub(crate) fn block(number: usize) -> usize {
     let mut blocks = BLOCKS.get();
     if blocks.modules.is_empty() {
@@ -83,7 +84,7 @@ pub(crate) fn number_field() -> usize {
     }
 }
 
-/// True if the C library makes blocks for others.
+/// True if the C library allocates blocks for others.
 pub(crate) fn is_known() -> bool {
     !symbol(ALLOCATE).is_null()
 }
@@ -130,20 +131,20 @@ fn modules() -> Vec<Module> {
 }
 
 impl Module {
-    /// Its variables in the block of the thread that runs the check.
+    /// Returns the range of its variables in the block of the thread that runs the check.
     fn of_host(&self) -> Range<usize> {
         let start = mode::host_pointer() - self.before;
         start..start + self.size
     }
 }
 
-/// This library's own variables in the block of the thread that runs the check.
+/// Returns the range of this library's variables in the block of the thread that runs the check.
 pub(crate) fn own() -> Range<usize> {
     let own = modules().into_iter().find(|module| module.is_ours);
     own.map_or(0..0, |module| module.of_host())
 }
 
-/// Ranges of the first thread's block, without this library's own variables.
+/// Returns the ranges of variables in the first thread's block, without this library's own.
 pub(crate) fn variables() -> Vec<Range<usize>> {
     let others = modules().into_iter().filter(|module| !module.is_ours);
     others.map(|module| module.of_host()).collect()
@@ -165,8 +166,8 @@ pub(crate) fn prepare() {
     unsafe { __ctype_init() };
 }
 
-/// Clears the C library's flag that the process has one thread. No thread of the program is one of the C
-/// library's, and with the flag set counters of shared pointers are not atomic.
+/// Clears the C library's flag that the process has one thread. Threads of the program are not
+/// known to the C library, and with the flag set counters of shared pointers are not atomic.
 pub(crate) fn claim_threads() {
     static FOUND: OnceLock<usize> = OnceLock::new();
     let single = *FOUND.get_or_init(|| symbol(c"__libc_single_threaded") as usize);

@@ -1,9 +1,9 @@
-//! Descriptors that were open when the check began: standard input and output, and others that the program
-//! was given. An execution may close them, replace them or read on in them; they are restored for the next
-//! one.
+//! Descriptors that were open when the check began: standard input and output, and others that the
+//! program inherited. An execution may close them, replace them or advance their positions; they
+//! are restored for the next one.
 //!
-//! Pipes and sockets of which the program has both ends are left alone. A spare descriptor would keep an end
-//! open when the program has closed its own, and a reader would wait for ever.
+//! Pipes and sockets of which the program has both ends are left alone. A spare descriptor would
+//! keep an end open when the program has closed its own, and a reader would wait for ever.
 
 use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,15 +11,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::{opened, status};
 use crate::abi::real::real;
 
-/// Beyond the descriptors that programs usually have open, so that theirs get the same numbers as without
-/// raddle.
+/// First number of spare descriptors, beyond those that programs usually have open, so that theirs
+/// get the same numbers as without raddle.
 const FIRST_SPARE: c_int = 600;
 
 struct Inherited {
     descriptor: c_int,
-    /// Another one of the same.
+    /// Duplicate of the descriptor.
     spare: c_int,
-    /// Position in it, if it is a file that is only read.
+    /// Position, if it is a file that is only read.
     position: Option<i64>,
 }
 
@@ -29,7 +29,7 @@ fn list() -> MutexGuard<'static, Vec<Inherited>> {
     INHERITED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A check begins.
+/// Records and duplicates the open descriptors, at the beginning of a check.
 pub(crate) fn remember() {
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else {
         return;
@@ -58,12 +58,13 @@ fn inherited(descriptor: c_int) -> Option<Inherited> {
     }
 }
 
-/// True if the descriptor is one of them.
+/// True if the descriptor was inherited.
 pub(super) fn contains(descriptor: c_int) -> bool {
     list().iter().any(|it| it.descriptor == descriptor)
 }
 
-/// An execution is over, and its own descriptors are closed. Restores the others, if any was disturbed.
+/// Restores the positions after an execution, whose own descriptors are closed, and the descriptors
+/// if any was disturbed.
 pub(super) fn restore(is_any_disturbed: bool) {
     for it in list().iter() {
         // SAFETY: no other thread uses the descriptors meanwhile: the program does not run, and the spare
@@ -79,7 +80,7 @@ pub(super) fn restore(is_any_disturbed: bool) {
     }
 }
 
-/// A check is over.
+/// Closes the duplicates, at the end of a check.
 pub(crate) fn forget() {
     for it in list().drain(..) {
         // SAFETY: the spare descriptor was made here, and is closed once.

@@ -1,11 +1,12 @@
 //! Reading and writing: a call that would block in the kernel blocks the thread, and others run.
 //!
-//! Each channel between threads of the program (pipes, sockets, event counters) has a queue ([`queues`]). To
-//! use it synchronizes with its other users; then the kernel is asked whether it would block. If so, the
-//! thread waits until another thread has used it. So there is no polling, the engine knows which write a read
-//! depends on, and a wait that no thread can end is a deadlock.
+//! Each channel between threads of the program (pipes, sockets, event counters) has a queue
+//! ([`queues`]). Using it synchronizes with its other users; then the kernel is queried if the call
+//! would block. If so, the thread waits until another thread has used it. So there is no polling,
+//! the engine has the write that a read depends on, and a wait that no thread can end is a
+//! deadlock.
 //!
-//! Calls that depend on the outside (terminals, other processes) really block.
+//! Calls that depend on the outside (terminals, other processes) block in the kernel.
 
 pub(crate) mod inherited;
 pub(crate) mod opened;
@@ -25,7 +26,7 @@ use crate::threads::{guests, interrupts, signals};
 /// Kinds of descriptors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DescriptorKind {
-    /// Something that threads of the program may talk to each other through.
+    /// A channel between threads of the program.
     Inside(QueueKey),
     /// A file, where the order of uses matters and no call waits.
     File(QueueKey),
@@ -33,7 +34,7 @@ pub(crate) enum DescriptorKind {
     Outside,
 }
 
-/// Numbers that stand for addresses.
+/// First address of queues for descriptors, beyond the program's addresses.
 const FIRST: usize = 1 << 60;
 const EVERYTHING: QueueKey = QueueKey {
     address: FIRST,
@@ -59,8 +60,8 @@ const POLLERS: &[&str] = &[
     "epoll_pwait",
 ];
 
-/// True if the program waits for several descriptors at once. All of them have one queue then, so that a look
-/// at several is one step.
+/// True if the program waits for several descriptors at once. Then all of them have one queue, so
+/// that polling several is one step.
 fn is_one_place() -> bool {
     static IS_ONE: OnceLock<bool> = OnceLock::new();
     *IS_ONE.get_or_init(|| imports::any(POLLERS))
@@ -86,7 +87,7 @@ pub(crate) fn kind(descriptor: c_int) -> DescriptorKind {
         kind,
     };
     let place = match status.st_mode & libc::S_IFMT {
-        // Where standard output goes makes no difference to the program.
+        // The file behind standard output does not affect the program.
         libc::S_IFREG if descriptor > libc::STDERR_FILENO => {
             return DescriptorKind::File(own("file"));
         }
@@ -109,7 +110,7 @@ pub(crate) enum Way {
     Out,
 }
 
-/// True if the descriptor can be used now without waiting.
+/// True if the descriptor can be used without waiting.
 fn is_ready(descriptor: c_int, way: Way) -> bool {
     let events = match way {
         Way::In => libc::POLLIN,
@@ -124,12 +125,12 @@ fn is_ready(descriptor: c_int, way: Way) -> bool {
     unsafe { libc::poll(&mut asked, 1, patience(descriptor)) > 0 }
 }
 
-/// Returns the time that data may take which is already on its way, in milliseconds.
+/// Returns the maximum delay of data that was already sent, in milliseconds.
 fn patience(descriptor: c_int) -> c_int {
     let mut domain: c_int = 0;
     let mut size = size_of::<c_int>() as libc::socklen_t;
     let to = (&raw mut domain).cast();
-    // SAFETY: the kernel writes at most as many bytes as the size says, which is that of the variable.
+    // SAFETY: the kernel writes at most `size` bytes, which is the size of the variable.
     let error =
         unsafe { libc::getsockopt(descriptor, libc::SOL_SOCKET, libc::SO_DOMAIN, to, &mut size) };
     match error == 0 && domain != libc::AF_UNIX {
@@ -144,7 +145,8 @@ fn is_nonblocking(descriptor: c_int) -> bool {
     flags != -1 && flags & libc::O_NONBLOCK != 0
 }
 
-/// Returns a description of a wait. There are few, and they are used in every execution.
+/// Returns a description of a wait. Descriptions are kept, because there are few and every
+/// execution uses them.
 fn wish(descriptor: c_int, way: Way) -> &'static str {
     static WISHES: Mutex<BTreeMap<(c_int, Way), &'static str>> = Mutex::new(BTreeMap::new());
     let mut wishes = WISHES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,9 +159,9 @@ fn wish(descriptor: c_int, way: Way) -> &'static str {
     })
 }
 
-/// Uses a descriptor: waits as long as the kernel would, and then performs the operation. Fails with `EINTR`
-/// if the thread was cancelled or a signal interrupts the wait. `at_once` means that the caller does not
-/// wait.
+/// Uses a descriptor: waits as long as the kernel would, and then performs the operation. Fails
+/// with `EINTR` if the thread was cancelled or a signal interrupts the wait. With `at_once` it does
+/// not wait.
 pub(crate) fn operate<R>(
     descriptor: c_int,
     way: Way,
@@ -201,7 +203,8 @@ fn is_alone(place: QueueKey) -> bool {
     place == SOCKETS && guests::alive() < 2
 }
 
-/// The running thread has just come to the place, and waits until another does.
+/// Waits until another thread uses the queue. The running thread must have just synchronized with
+/// it.
 pub(crate) fn wait(place: QueueKey, wish: &'static str, code: usize) -> Result<(), c_int> {
     let waiter = queues::new_waiter(wish);
     queues::enqueue(place, waiter);

@@ -1,5 +1,5 @@
-//! Descriptors that the program has opened in the running execution. They are closed when the next one
-//! begins.
+//! Descriptors that the program has opened in the running execution. They are closed when the next
+//! one begins.
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -14,24 +14,24 @@ use crate::host::system::outcome;
 use crate::threads::interpose::system_calls;
 use crate::threads::queues;
 
-/// A file of the system: its device and number there.
+/// Identity of a file: its device and its number there.
 type Identity = (u64, u64);
 
 fn identity(status: &libc::stat) -> Identity {
     (status.st_dev, status.st_ino)
 }
 
-/// Files of which the program has both ends; those from before the check come first.
+/// Files of which the program has both ends; those from before the check are first.
 static OWN: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
-/// Number of those that it had before the check.
+/// Number of those from before the check.
 static BEFORE: AtomicUsize = AtomicUsize::new(0);
 
-/// Changes of descriptors by the execution. They are undone when it is over.
+/// Changes of descriptors by the execution. They are undone at its end.
 #[derive(Default)]
 pub(crate) struct Descriptors {
-    /// Descriptors that it has opened, and may have closed.
+    /// Descriptors that the execution has opened, and may have closed.
     opened: Vec<(c_int, Identity)>,
-    /// True if it has closed an inherited descriptor, or put something else in its place.
+    /// True if the execution has closed or replaced an inherited descriptor.
     is_inherited_disturbed: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) static DESCRIPTORS: PartCell<Descriptors> = PartCell::new();
 impl Drop for Descriptors {
     fn drop(&mut self) {
         for &(descriptor, before) in &self.opened {
-            // Its number may be another's by now.
+            // The number may be that of another file by now.
             if status(descriptor).is_some_and(|now| identity(&now) == before) {
                 // SAFETY: the program has opened the descriptor in an execution that is over, so that it is
                 // not used any more.
@@ -58,12 +58,12 @@ fn lock<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A check begins.
+/// Records the files from before the check, at its beginning.
 pub(crate) fn remember() {
     BEFORE.store(lock(&OWN).len(), Relaxed);
 }
 
-/// The program has this open now.
+/// Records a descriptor that the program has opened.
 fn add(descriptor: c_int) {
     let Some(status) = status(descriptor) else {
         return;
@@ -72,14 +72,14 @@ fn add(descriptor: c_int) {
     DESCRIPTORS.get().opened.push(opened);
 }
 
-/// The program is about to close this, or has put something else there.
+/// Records that the program is about to close this descriptor, or has replaced it.
 fn disturb(descriptor: c_int) {
     if inherited::contains(descriptor) {
         DESCRIPTORS.get().is_inherited_disturbed = true;
     }
 }
 
-/// The program has this open now, and so it has the other end.
+/// Records an open descriptor of a file of which the program has both ends.
 fn add_own(descriptor: c_int) {
     if let Some(status) = status(descriptor) {
         let mut own = lock(&OWN);
@@ -96,7 +96,7 @@ pub(super) fn is_timer(descriptor: c_int) -> bool {
     lock(&TIMERS).contains(&descriptor)
 }
 
-/// True if the program has both ends.
+/// True if the program has both ends of the file.
 pub(super) fn is_own(status: &libc::stat) -> bool {
     lock(&OWN).contains(&identity(status))
 }
@@ -120,7 +120,7 @@ macro_rules! opening {
     };
 }
 
-/// A descriptor was opened, by a guest or by raddle.
+/// Records a descriptor that a guest or raddle has opened.
 fn noted(descriptor: c_int, is_own: bool, is_timer: bool) {
     let note = || {
         if is_own {
@@ -141,7 +141,8 @@ fn noted(descriptor: c_int, is_own: bool, is_timer: bool) {
     }
 }
 
-/// The system was asked by the number of a call, with this result: some libraries open descriptors so.
+/// Records the descriptor that a system call by number has returned: some libraries open
+/// descriptors so.
 pub(crate) fn called(number: c_long, result: c_long) {
     let own = [
         libc::SYS_eventfd,
@@ -177,7 +178,7 @@ opening! {
     other fn dup3(descriptor: c_int, number: c_int, flags: c_int) as again_as_too("rcx");
 }
 
-/// Two descriptors, ends of the same.
+/// Two descriptors, the ends of one channel.
 type Both = GuestPtr<[c_int; 2]>;
 
 /// Defines functions that open two descriptors.
@@ -255,7 +256,7 @@ extern "C" fn stream_closed(stream: Stream, _code: usize) -> c_int {
     forward!(fn fclose(stream: Stream) -> c_int)
 }
 
-/// Takes the next connection, once there is one.
+/// Accepts the next connection, once there is one.
 fn take_connection(
     listener: c_int,
     code: usize,
@@ -308,7 +309,7 @@ system_calls! {
     }
 }
 
-/// Performs an operation that other users of the descriptor may notice.
+/// Performs an operation that affects other users of the descriptor.
 fn changed(
     descriptor: c_int,
     code: usize,

@@ -1,13 +1,14 @@
 //! Waiting for several descriptors at once.
 //!
-//! In a program that does so, all descriptors have one queue: to look at several of them is one step. A wait
-//! with a time limit looks once. The limit may always pass before anything happens, and events in time come
-//! before the look.
+//! In a program that does so, all descriptors have one queue: polling several of them is one step.
+//! A wait with a time limit polls once. The limit may always pass before any event. An event within
+//! the limit is covered by executions in which it precedes the poll. A wait that a timer (`timerfd`)
+//! ends is one with a limit, except that the process really waits for the timer.
 
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
-use super::{DescriptorKind, EVERYTHING, kind, wait};
+use super::{DescriptorKind, EVERYTHING, kind, opened, wait};
 use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::real::forward;
 use crate::execution::running;
@@ -33,26 +34,68 @@ fn in_time(time: Time) -> Limit {
     (!time.is_null()).then(|| time::duration(time))
 }
 
-/// Polls, and waits until there is an event or the time is over.
+/// Polls, and waits until there is an event or the time is over. `look` waits for at most this many
+/// milliseconds; `timers` are those among the descriptors.
 fn watch(
     limit: Limit,
+    timers: &[c_int],
     code: usize,
-    mut look: impl FnMut() -> Result<isize, c_int>,
+    mut look: impl FnMut(c_int) -> Result<isize, c_int>,
 ) -> Result<isize, c_int> {
     loop {
         match limit {
-            None => queues::synchronize(EVERYTHING, code),
-            Some(_) => queues::observe(EVERYTHING, code),
+            None if timers.is_empty() => queues::synchronize(EVERYTHING, code),
+            _ => queues::observe(EVERYTHING, code),
         }
-        match (look()?, limit) {
+        match (look(0)?, limit) {
             (0, Some(time)) => {
                 running().pass_time(time);
                 return Ok(0);
             }
-            (0, None) => wait(EVERYTHING, WISH, code)?,
+            (0, None) => match timers.iter().filter_map(|&timer| time_left(timer)).min() {
+                Some(time) => {
+                    running().pass_time(time);
+                    let longer = time + Duration::from_millis(1);
+                    let time = c_int::try_from(longer.as_millis()).unwrap_or(c_int::MAX);
+                    match look(time)? {
+                        0 => {}
+                        seen => return Ok(seen),
+                    }
+                }
+                None => {
+                    if !timers.is_empty() {
+                        queues::synchronize(EVERYTHING, code);
+                    }
+                    wait(EVERYTHING, WISH, code)?;
+                }
+            },
             (seen, _) => return Ok(seen),
         }
     }
+}
+
+/// Returns the time until a timer expires, if it is set.
+fn time_left(timer: c_int) -> Option<Duration> {
+    // SAFETY: the struct consists of numbers, in which all-zero is valid, and the kernel writes one.
+    let left = unsafe {
+        let mut setting: libc::itimerspec = std::mem::zeroed();
+        match libc::timerfd_gettime(timer, &mut setting) {
+            0 => setting.it_value,
+            _ => return None,
+        }
+    };
+    let left = Duration::new(left.tv_sec as u64, left.tv_nsec as u32);
+    (!left.is_zero()).then_some(left)
+}
+
+/// Returns the timers in a set of `epoll`.
+fn timers_of(set: c_int) -> Vec<c_int> {
+    let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{set}")).unwrap_or_default();
+    let targets = text.lines().filter_map(|line| {
+        let number = line.strip_prefix("tfd:")?.split_whitespace().next()?;
+        number.parse().ok()
+    });
+    targets.filter(|&it| opened::is_timer(it)).collect()
 }
 
 fn is_inside(descriptor: c_int) -> bool {
@@ -65,7 +108,9 @@ fn poll_with(asked: Asked, count: usize, limit: Limit, code: usize) -> Result<is
     };
     let all = asked.to_vec(count);
     if all.iter().any(|one| is_inside(one.fd)) || count == 0 {
-        return watch(limit, code, || poll(0));
+        let timers = all.iter().map(|one| one.fd);
+        let timers: Vec<c_int> = timers.filter(|&it| opened::is_timer(it)).collect();
+        return watch(limit, &timers, code, poll);
     }
     let time = limit.map_or(-1, |time| {
         c_int::try_from(time.as_millis()).unwrap_or(c_int::MAX)
@@ -73,20 +118,29 @@ fn poll_with(asked: Asked, count: usize, limit: Limit, code: usize) -> Result<is
     poll(time)
 }
 
-/// The sets of `select`, which are questions before and answers after.
+/// Performs `select`; its sets are both arguments and results.
 fn select_with(count: c_int, sets: [Set; 3], limit: Limit, code: usize) -> Result<isize, c_int> {
     let asked = sets.map(GuestPtr::get);
-    watch(limit, code, || {
-        let mut nothing = libc::timeval {
-            tv_sec: 0,
-            tv_usec: 0,
+    let is_asked = |descriptor: c_int| {
+        let mut asked = asked.iter().flatten();
+        // SAFETY: the sets are valid, and a descriptor of a set is less than its size.
+        asked.any(|set| unsafe { libc::FD_ISSET(descriptor, set) })
+    };
+    let all = 0..count.min(libc::FD_SETSIZE as c_int);
+    let timers: Vec<c_int> = all
+        .filter(|&it| is_asked(it) && opened::is_timer(it))
+        .collect();
+    watch(limit, &timers, code, |time| {
+        let mut time = libc::timeval {
+            tv_sec: i64::from(time / 1_000),
+            tv_usec: i64::from(time % 1_000) * 1_000,
         };
         for (set, asked) in sets.iter().zip(asked) {
             if let Some(asked) = asked {
                 set.write(asked);
             }
         }
-        let ([reads, writes, errors], time) = (sets, &raw mut nothing);
+        let ([reads, writes, errors], time) = (sets, &raw mut time);
         let seen = forward!(fn select(
             count: c_int, reads: Set, writes: Set, errors: Set, time: *mut libc::timeval
         ) -> c_int);
@@ -155,8 +209,7 @@ fn epoll_with(
     code: usize,
 ) -> Result<isize, c_int> {
     let limit = in_milliseconds(time);
-    watch(limit, code, || {
-        let time = 0;
+    watch(limit, &timers_of(set), code, |time| {
         let seen = forward!(fn epoll_wait(
             set: c_int, events: *mut c_void, most: c_int, time: c_int
         ) -> c_int);

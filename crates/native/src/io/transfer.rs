@@ -17,10 +17,10 @@ type Bytes = *mut c_void;
 type Pieces = GuestPtr<libc::iovec>;
 type Message = *mut libc::msghdr;
 
-/// Number of bytes that are written to a pipe in one step, if there is room at all (`PIPE_BUF`).
+/// Bytes that are written to a pipe in one step, if it has any free space (`PIPE_BUF`).
 const STEP: usize = 4096;
 
-/// Writes everything, a step at a time, as a blocking descriptor does.
+/// Writes all bytes, one step at a time, as a blocking descriptor does.
 fn write_all(
     descriptor: c_int,
     from: Bytes,
@@ -95,6 +95,7 @@ extern "C" fn on_write(descriptor: c_int, from: Bytes, size: usize, code: usize)
             }
             return size as isize;
         }
+        let descriptor = output::of_messages(descriptor);
         return forward!(fn write(descriptor: c_int, from: Bytes, size: usize) -> isize);
     }
     let code = shadow_stack::users(code);

@@ -1,7 +1,7 @@
 //! Blocks of the heap that the program has allocated and freed.
 //!
-//! No memory is used twice in one execution, so each use of a freed block is found. So is each use of memory
-//! between two blocks.
+//! No memory is used twice in one execution, so each use of a freed block is found. Each use of
+//! memory between two blocks is found too.
 
 use std::cell::UnsafeCell;
 
@@ -11,7 +11,7 @@ use super::{heap_range, thread_heaps};
 use crate::execution::{self, shadow_stack};
 use crate::host::mode;
 
-/// A piece of the heap.
+/// A block of the heap.
 #[derive(Clone, Copy)]
 pub(crate) struct Block {
     start: usize,
@@ -21,32 +21,34 @@ pub(crate) struct Block {
     /// Index of the next event of that thread.
     pub(crate) made_before: u32,
     pub(crate) freed: Option<(usize, ThreadId)>,
-    /// True if it must not be used any more.
+    /// True if further uses are errors.
     is_gone: bool,
-    /// True if the standard library of Rust has made it for itself.
+    /// True if Rust's standard library has allocated it for itself.
     is_inside: bool,
 }
 
 /// Errors in the use of memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bad {
-    /// The block there was freed.
+    /// The block at the address was freed.
     Freed,
-    /// There is no such piece.
+    /// No block is at the address.
     Outside,
-    /// It is on the stack of a thread that has ended.
+    /// The address is on the stack of a thread that has ended.
     Ended,
 }
 
 /// The verb for freeing a block.
 pub(crate) const FREES: &str = "frees";
+/// The verb for `realloc`, which frees a block.
+pub(crate) const RESIZES: &str = "resizes";
 
 struct Blocks {
-    /// In the order of their addresses: the first thread's, and those of each thread heap.
+    /// Blocks by address: those of the first thread, and those of each thread heap.
     lists: Vec<Vec<Block>>,
     /// Positions of blocks that were freed in this execution.
     freed: Vec<Position>,
-    /// The one that was looked for last: often it is the next that is.
+    /// Position of the last search, which is often that of the next.
     last: Position,
 }
 
@@ -55,8 +57,8 @@ type Position = (usize, usize);
 
 struct Shared(UnsafeCell<Blocks>);
 
-// SAFETY: blocks are added under the heap's lock; everything else is done by the one OS thread that runs a
-// check, whose program adds no blocks meanwhile.
+// SAFETY: `Sync` needs exclusion: blocks are added under the heap's lock, and all other accesses
+// are by the one OS thread that runs a check, whose program adds no blocks meanwhile.
 unsafe impl Sync for Shared {}
 
 static BLOCKS: Shared = Shared(UnsafeCell::new(Blocks {
@@ -66,8 +68,8 @@ static BLOCKS: Shared = Shared(UnsafeCell::new(Blocks {
 }));
 
 fn with<R>(use_them: impl FnOnce(&mut Blocks) -> R) -> R {
-    // SAFETY: there must be no other reference: only one OS thread gets here at a time, as said above, and
-    // `use_them` never calls `with`.
+    // SAFETY: there must be no other reference: only one OS thread gets here at a time, by the
+    // argument for `Sync`, and `use_them` never calls `with`.
     use_them(unsafe { &mut *BLOCKS.0.get() })
 }
 
@@ -75,7 +77,7 @@ fn runner() -> Option<ThreadId> {
     mode::is_guest().then(|| execution::running().thread())
 }
 
-/// A new block, under the heap's lock. The number with which it is found again.
+/// Under the heap's lock: adds a block; returns its number.
 pub(crate) fn add(start: usize, size: usize, site: usize) -> usize {
     let made = (site, runner());
     let made_before = made.1.map_or(0, |_| execution::running().events());
@@ -98,7 +100,8 @@ pub(crate) fn add(start: usize, size: usize, site: usize) -> usize {
     })
 }
 
-/// An execution begins: freed blocks are there again, and none from this address on.
+/// Resets the blocks at the beginning of an execution: freed ones are in use again, and those from
+/// this address on are removed.
 pub(crate) fn reset(next: usize) {
     with(|blocks| {
         let Some((first, others)) = blocks.lists.split_first_mut() else {
@@ -116,7 +119,7 @@ pub(crate) fn reset(next: usize) {
 }
 
 impl Blocks {
-    /// The last block that begins at the address or before it.
+    /// Returns the last block that begins at or before the address.
     fn before(&mut self, address: usize) -> Option<Position> {
         let list = list_at(address);
         let blocks = self.lists.get(list)?;
@@ -133,7 +136,8 @@ impl Blocks {
         Some(self.last)
     }
 
-    /// The block that begins at an address and has this number, which the program may have overwritten.
+    /// Returns the block with this number, if it begins at the address. The program may have
+    /// overwritten the number.
     fn numbered(&mut self, address: usize, number: usize) -> Option<Position> {
         let position = (list_at(address), number);
         let block = self.lists.get(position.0)?.get(number)?;
@@ -149,12 +153,13 @@ impl Blocks {
     }
 }
 
-/// The list for an address.
+/// Returns the index of the list for an address.
 fn list_at(address: usize) -> usize {
     thread_heaps::at(address).map_or(0, |heap| heap + 1)
 }
 
-/// The running thread frees a block, which should have this number, at a site; how large it is.
+/// Records that the running thread frees the block at this address, whose number should be
+/// `number`. Returns its size.
 pub(crate) fn free(address: usize, number: usize, site: usize) -> Result<usize, Bad> {
     let thread = execution::running().thread();
     with(|blocks| {
@@ -201,7 +206,12 @@ pub(crate) fn check(address: usize, size: usize) -> Option<Bad> {
     })
 }
 
-/// The block that an address is in, or just behind, and how far from its beginning.
+/// True if a block begins at an address that was freed.
+pub(crate) fn was_freed(address: usize) -> bool {
+    find(address).is_some_and(|(block, offset)| offset == 0 && block.freed.is_some())
+}
+
+/// Returns the block that the address is in, or just behind, and the offset from its start.
 pub(crate) fn find(address: usize) -> Option<(Block, usize)> {
     if !heap_range::contains(address) {
         return None;
@@ -213,7 +223,7 @@ pub(crate) fn find(address: usize) -> Option<(Block, usize)> {
     })
 }
 
-/// True if the standard library of Rust has made it for itself.
+/// True if Rust's standard library has allocated the block for itself.
 pub(crate) fn is_inside(address: usize) -> bool {
     find(address).is_some_and(|(block, _)| block.is_inside)
 }

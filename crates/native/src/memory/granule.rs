@@ -2,17 +2,17 @@
 
 use raddle_engine::CellId;
 
-/// Stands for no thread.
+/// Value for the absence of a thread.
 pub(crate) const NO_THREAD: u16 = u16::MAX;
 
 /// State of a granule.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GranuleState {
-    /// All that was done to it is in order.
+    /// The accesses so far are ordered by happens-before.
     Ordered,
-    /// Its halves are granules, side by side from the one with this number on.
+    /// Split into two adjacent granules for its halves; the number is that of the first.
     Split(usize),
-    /// A cell of the engine's.
+    /// Represented by a cell of the engine's.
     Cell(CellId),
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct LastAccess {
     pub(crate) site: usize,
 }
 
-/// Much memory has many of them, so that they are kept small.
+/// Last accesses of a granule. It is kept small, because there is one for each word in use.
 #[derive(Clone, Copy)]
 pub(crate) struct Granule {
     pub(crate) write_site: usize,
@@ -41,8 +41,8 @@ pub(crate) struct Granule {
     pub(crate) read_index: u32,
     pub(crate) write_thread: u16,
     pub(crate) read_thread: u16,
-    /// Stamp of the execution, whether it is accessed atomically as well, and its state. The value of the
-    /// state is stored in `write_site`.
+    /// Stamp of the execution, the flag `ATOMIC` of memory that is also accessed atomically, and
+    /// the state. The value of the state is stored in `write_site`.
     pub(crate) meta: u32,
 }
 

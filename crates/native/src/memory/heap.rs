@@ -1,10 +1,10 @@
 //! The program's heap.
 //!
-//! Within one execution no memory is used twice, and the same calls have the same addresses in every
-//! execution: each thread has a [heap](thread_heaps) of its own, so that addresses do not depend on the
-//! schedule. Blocks from before the check are part of the snapshot; later ones are gone with the execution.
-//! New memory is filled with the same bytes each time, so that no program depends on the contents that an
-//! earlier execution left.
+//! Within one execution no memory is used twice, and the same calls have the same addresses in
+//! every execution. Each thread has a [heap](thread_heaps) of its own, so that addresses do not
+//! depend on the schedule. Blocks from before the check are part of the snapshot; later ones end
+//! with the execution. New memory is filled with the same bytes each time, so that no program
+//! depends on the contents that an earlier execution left.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::c_void;
@@ -12,18 +12,19 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use super::heap_range::{self, SIZE};
-use super::{blocks, thread_heaps};
+use super::{blocks, thread_heaps, unwritten};
 use crate::execution::shadow_stack;
 use crate::host::arena::{self, Arena};
 
-/// Maximum number of bytes of an execution, unless the environment sets another.
+/// Default limit of an execution's heap, in bytes.
 const USUAL_LIMIT: usize = 1 << 30;
-/// Environment variable that sets another.
+/// Environment variable of the limit.
 pub(crate) const LIMIT_NAME: &str = "RADDLE_HEAP";
-/// Before every piece: how large it is, and the number of its block, or for pieces of raddle's where they begin.
+/// Bytes of the header before each piece: its size, and the number of its block, or the start of
+/// the allocation for pieces of raddle's.
 const HEADER: usize = 16;
 pub(crate) const ALIGNMENT: usize = 16;
-/// Pieces of this size and more are zeroed; smaller ones are filled with `UNMADE`.
+/// Bytes from which on pieces are zeroed; smaller ones are filled with `UNMADE`.
 const LARGE: usize = 128 << 10;
 const PAGE: usize = 4096;
 const UNMADE: u8 = 0xa5;
@@ -35,18 +36,18 @@ static PIECES: AtomicUsize = AtomicUsize::new(0);
 /// Maximum number of bytes in use during a check; 0 outside of checks.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 
-/// The part of the heap that is in use.
+/// Returns the range of the heap that is in use.
 pub(crate) fn used() -> std::ops::Range<usize> {
     prepare();
     heap_range::start()..NEXT.load(Relaxed)
 }
 
-/// Returns the number of pieces that the program has and has not freed.
+/// Returns the number of pieces that the program has allocated and not freed.
 pub(crate) fn pieces() -> usize {
     PIECES.load(Relaxed)
 }
 
-/// Gives back everything from this address on, and all that other threads asked for.
+/// Frees all memory from this address on, and all of the thread heaps.
 pub(crate) fn reset(next: usize) {
     NEXT.store(next, Relaxed);
     thread_heaps::reset();
@@ -77,7 +78,7 @@ pub(crate) fn end() -> usize {
     thread_heaps::end().unwrap_or(NEXT.load(Relaxed))
 }
 
-/// Room for a piece, which is written down with the site that asked for it.
+/// Returns memory for a new piece, and records the site of its allocation.
 fn take(size: usize, alignment: usize, site: usize) -> usize {
     while LOCK.swap(true, std::sync::atomic::Ordering::Acquire) {
         std::hint::spin_loop();
@@ -111,8 +112,8 @@ fn take(size: usize, alignment: usize, site: usize) -> usize {
     if fits { piece } else { 0 }
 }
 
-/// Returns a piece of the program's heap, written down with the site that asked for it; null if there is no
-/// room.
+/// Returns a piece of the program's heap, and records the site of its allocation; null if there is
+/// no memory left.
 pub(crate) fn allocate(size: usize, alignment: usize, site: usize) -> *mut u8 {
     let piece = take(size, alignment, site) as *mut u8;
     if !piece.is_null() {
@@ -121,6 +122,7 @@ pub(crate) fn allocate(size: usize, alignment: usize, site: usize) -> *mut u8 {
         unsafe {
             header(piece).write(size);
             match size < LARGE {
+                _ if unwritten::fills(size) => unwritten::fill(piece as usize, size),
                 true => piece.write_bytes(UNMADE, size),
                 false => clear(piece, size),
             }
@@ -137,8 +139,8 @@ pub(crate) fn allocate(size: usize, alignment: usize, site: usize) -> *mut u8 {
 unsafe fn clear(piece: *mut u8, size: usize) {
     let end = piece as usize + size;
     let (first, last) = ((piece as usize).next_multiple_of(PAGE), end & !(PAGE - 1));
-    // SAFETY: the piece is as large as the caller promises, and not in use. Whole pages that are given back
-    // are empty when they are next used.
+    // SAFETY: the caller promises that the piece has this size and is not in use. The kernel
+    // replaces released pages by zeroed ones.
     unsafe {
         piece.write_bytes(0, first - piece as usize);
         libc::madvise(first as *mut c_void, last - first, libc::MADV_DONTNEED);
@@ -146,8 +148,8 @@ unsafe fn clear(piece: *mut u8, size: usize) {
     }
 }
 
-/// In guest mode: memory that the program maps by itself, from the heap, so that it is gone with the execution
-/// and has the same address in each. 0 if there is no room.
+/// In guest mode: returns memory for a mapping of the program; 0 if there is none left. It is from
+/// the heap, so that it ends with the execution and has the same address in each.
 pub(crate) fn map(size: usize, code: usize) -> usize {
     let piece = take(size.next_multiple_of(PAGE), PAGE, shadow_stack::users(code)) as *mut u8;
     if !piece.is_null() {
@@ -182,8 +184,8 @@ pub(crate) fn allocate_for_host(size: usize, alignment: usize) -> *mut u8 {
     let Some(whole) = size.checked_add(HEADER + alignment) else {
         return null_mut();
     };
-    // SAFETY: the layout is not empty, and its alignment is a power of two; the header is before the piece
-    // and inside of what was allocated.
+    // SAFETY: `alloc` needs a layout that is not empty, with a power of two as its alignment. The
+    // header is before the piece and inside of the allocated memory.
     unsafe {
         let start = Arena.alloc(Layout::from_size_align_unchecked(whole, ALIGNMENT));
         if start.is_null() {
@@ -196,12 +198,13 @@ pub(crate) fn allocate_for_host(size: usize, alignment: usize) -> *mut u8 {
     }
 }
 
-/// The size of a piece, or for one of raddle's the size of the whole and where it begins.
+/// Returns the address of a piece's header: its size, or for one of raddle's the size and the start
+/// of the allocation.
 fn header(piece: *mut u8) -> *mut usize {
     piece.wrapping_sub(HEADER).cast()
 }
 
-/// Gives a piece of raddle's memory back.
+/// Frees a piece of raddle's memory.
 ///
 /// # Safety
 ///
@@ -215,13 +218,13 @@ pub(crate) unsafe fn free_for_host(piece: *mut u8) {
     }
 }
 
-/// One piece of the program's is not in use any more.
+/// Counts one piece of the program's less.
 pub(crate) fn count_freed() {
     PIECES.store(pieces().saturating_sub(1), Relaxed);
 }
 
-/// The number of the block that a piece should be, as its header says. The program may have overwritten that,
-/// or there may be none.
+/// Returns the number of a piece's block, from its header. The program may have overwritten it, or
+/// there may be no block.
 pub(crate) fn block_number(piece: *mut u8) -> usize {
     match piece as usize >= heap_range::start() + HEADER {
         // SAFETY: the word is inside of the heap, all of which is mapped and readable.
@@ -230,21 +233,21 @@ pub(crate) fn block_number(piece: *mut u8) -> usize {
     }
 }
 
-/// The limit of a check, in bytes.
+/// Returns the limit of the check, in bytes.
 pub(crate) fn current_limit() -> usize {
     LIMIT.load(Relaxed)
 }
 
 /// True if new pieces of this size are zeroed.
 pub(crate) fn is_zeroed(piece: *mut u8, size: usize) -> bool {
-    size >= LARGE && heap_range::contains(piece as usize)
+    size >= LARGE && heap_range::contains(piece as usize) && !unwritten::fills(size)
 }
 
 /// Returns the size of a piece.
 ///
 /// # Safety
 ///
-/// A piece that was allocated here and not freed.
+/// The piece must have been allocated here and not freed.
 pub(crate) unsafe fn size_of(piece: *mut u8) -> usize {
     // SAFETY: the piece has a header, and is as large as that says, because it comes from here, as the caller
     // promises.

@@ -1,4 +1,4 @@
-//! Where the program's heap is.
+//! The address range of the program's heap.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -10,12 +10,12 @@ pub(crate) const SIZE: usize = 4 << 30;
 /// Start of the heap; 0 before there is one.
 static START: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns where the heap begins; 0 before there is one.
+/// Returns the start of the heap; 0 before there is one.
 pub(super) fn start() -> usize {
     START.load(Relaxed)
 }
 
-/// The heap begins there.
+/// Sets the start of the heap.
 pub(super) fn begin_at(start: usize) {
     START.store(start, Relaxed);
 }

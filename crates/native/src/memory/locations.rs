@@ -28,14 +28,14 @@ impl Part for Locations {
 
 pub(crate) static LOCATIONS: PartCell<Locations> = PartCell::new();
 
-/// True if a location has one of these bytes.
+/// True if the location overlaps these bytes.
 pub(crate) fn covers(location: LocationId, bytes: Range<usize>) -> bool {
     let locations = LOCATIONS.get();
     let extent = locations.extents.get(location.index());
     extent.is_some_and(|extent| extent.start < bytes.end && bytes.start < extent.end)
 }
 
-/// Forgets these addresses: new variables come next.
+/// Removes the locations at these addresses, which new variables will use.
 pub(crate) fn forget(range: std::ops::Range<usize>) {
     LOCATIONS.get().table.forget(range);
 }
@@ -67,19 +67,19 @@ macro_rules! atoms {
 
 atoms! { u8 u16 u32 u64 }
 
-/// The variable at an address, if it still has the value that it should have.
+/// Returns the location at an address, if its last value is still in memory.
 pub(crate) fn known(address: usize, memory: u64) -> Option<LocationId> {
     let known = LOCATIONS.get().table.get(address).copied();
     known.filter(|&location| running().last_value(location) == memory)
 }
 
-/// A new variable.
+/// Adds a location for a new variable.
 pub(crate) fn add(world: &mut World, extent: Range<usize>, memory: u64) -> LocationId {
     let kind = shadow_stack::atomic().unwrap_or(KIND);
     let new = running().add_location(world, kind, extent.start, memory);
     let mut locations = LOCATIONS.get();
     locations.table.insert(extent.start, new);
-    // Not all locations are variables.
+    // Some locations have no variable in memory.
     locations.extents.resize(new.index(), 0..0);
     locations.extents.push(extent);
     new

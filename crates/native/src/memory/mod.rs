@@ -1,4 +1,5 @@
-//! The program's memory: its heap, the state of each address, and how memory is restored between executions.
+//! The program's memory: its heap, the state of each address, and its restoration between
+//! executions.
 
 pub(crate) mod blocks;
 pub(crate) mod granule;
@@ -11,4 +12,5 @@ pub(crate) mod shadow;
 pub(crate) mod snapshot;
 pub(crate) mod stacks;
 pub(crate) mod thread_heaps;
+pub(crate) mod unwritten;
 pub(crate) mod written_pages;

@@ -13,10 +13,11 @@ use crate::host::addresses::Table;
 pub(crate) struct KnownObject {
     pub(crate) object: ObjectId,
     kind: &'static str,
-    /// Its holder and how many times that holds it, for locks where the program may ask.
+    /// Holder, and its number of holds, for locks where the program may query them.
     pub(crate) holder: Option<ThreadId>,
     pub(crate) depth: u32,
-    /// The last holder ended while holding it, and `pthread_mutex_consistent` was not called yet.
+    /// True if the last holder ended while holding it, and `pthread_mutex_consistent` was not
+    /// called yet.
     pub(crate) is_suspect: bool,
 }
 
@@ -33,7 +34,7 @@ impl Part for Objects {
 
 pub(crate) static OBJECTS: PartCell<Objects> = PartCell::new();
 
-/// Forgets these addresses: new objects come next.
+/// Removes the objects at these addresses, which new objects will use.
 pub(crate) fn forget(range: std::ops::Range<usize>) {
     OBJECTS.get().0.forget(range);
 }
@@ -62,7 +63,7 @@ pub(crate) fn object(
     }
 }
 
-/// The running thread calls the object at an address.
+/// Performs a call of the running thread on the object at an address.
 pub(crate) fn call(
     address: usize,
     kind: &'static str,
@@ -75,7 +76,7 @@ pub(crate) fn call(
     })
 }
 
-/// The same for a call that is not a poll of the program's.
+/// As [`call`], for a call that is not a poll of the program's.
 pub(crate) fn call_without_a_look(
     address: usize,
     kind: &'static str,
@@ -90,7 +91,7 @@ pub(crate) fn call_without_a_look(
     })
 }
 
-/// True if the running thread has the object at an address.
+/// True if the running thread holds the object at an address.
 pub(crate) fn is_held(address: usize) -> bool {
     let thread = running().thread();
     let mut objects = OBJECTS.get();
@@ -102,6 +103,11 @@ pub(crate) fn is_held(address: usize) -> bool {
 pub(crate) fn is_known(address: usize) -> bool {
     let objects = OBJECTS.try_get();
     objects.is_some_and(|mut objects| objects.0.get(address).is_some())
+}
+
+/// Returns the kind of the object at an address.
+pub(crate) fn kind(address: usize) -> Option<&'static str> {
+    with(address, |known| known.kind)
 }
 
 /// Changes the state of the object at an address.
@@ -118,7 +124,7 @@ pub(crate) fn count(address: usize, change: impl FnOnce(&mut u32)) -> u32 {
     counted.unwrap_or(0)
 }
 
-/// The running thread has the object now, once.
+/// Makes the running thread the holder of the object, once.
 pub(crate) fn hold(address: usize) {
     let thread = running().thread();
     with(address, |known| {
@@ -127,7 +133,7 @@ pub(crate) fn hold(address: usize) {
     });
 }
 
-/// The object has no holder now.
+/// Removes the holder of the object.
 pub(crate) fn let_go(address: usize) {
     with(address, |known| known.holder = None);
 }

@@ -1,9 +1,9 @@
 //! Shadow memory: the last plain accesses of each piece of memory.
 //!
-//! Most memory is used by one thread at a time, in order. For that it is enough to keep the last write and
-//! the last read since then, as FastTrack does (Flanagan and Freund, PLDI 2009): thread, event index and
-//! site. Other accesses need a cell of the engine, which adopts the kept ones: concurrent reads, and races.
-//! So the engine finds the same races as if it were given every access.
+//! Most memory is used by one thread at a time, in order. For that it is enough to keep the last
+//! write and the last read since then, as FastTrack does (Flanagan and Freund, PLDI 2009): thread,
+//! event index and site. Other accesses, concurrent reads and races, need a cell of the engine,
+//! which adopts the kept ones. So the engine finds the same races as if it received every access.
 //!
 //! A *granule* is a word of memory, or half of one that was accessed by halves, and so on down to bytes.
 //! Granules of a page are contiguous, and are empty if their stamp is not that of the execution.
@@ -27,21 +27,21 @@ const KIND: &str = "memory";
 const PAGE: usize = 4096;
 const RECENT: usize = 256;
 const CHUNK: usize = 1024;
-/// Maximum number of cells for coverage and the like, which need more than races.
+/// Maximum number of cells for coverage and other data beyond races.
 const MAX_CELLS: usize = 4096;
 
 pub(crate) struct Shadow {
     stamp: u32,
-    /// While there are fewer cells than this, the engine is given every access.
+    /// Number of cells up to which the engine receives every access.
     max_cells: usize,
-    /// Number of cells that there are.
+    /// Number of cells in use.
     cells: usize,
     now: Now,
     /// The site of the access, once computed.
     site: Option<usize>,
     recent: [(usize, *mut Granule); RECENT],
     pages: BTreeMap<usize, Box<[Granule]>>,
-    /// Granules for halves, which never move, and how many of them are in use.
+    /// Granules for halves, which never move; `used` of them are in use.
     halves: Vec<Box<[Granule]>>,
     used: usize,
 }
@@ -107,7 +107,7 @@ impl Part for Shadow {
 
 pub(crate) static SHADOW: PartCell<Shadow> = PartCell::new();
 
-/// Forgets these addresses: other variables come next.
+/// Empties the granules of these addresses, which other variables will use.
 pub(crate) fn forget(range: std::ops::Range<usize>) {
     if range.is_empty() {
         return;
@@ -134,8 +134,8 @@ pub(crate) fn forget(range: std::ops::Range<usize>) {
     }
 }
 
-/// Returns the thread and the site of an access of these addresses that is not ordered before what the running
-/// thread does now, in host mode.
+/// In host mode: returns the thread and site of an access of these addresses that does not happen
+/// before the running thread's next event.
 pub(crate) fn unordered(range: std::ops::Range<usize>) -> Option<(ThreadId, usize)> {
     let shadow = SHADOW.get();
     let own = running().thread();
@@ -176,13 +176,14 @@ struct Access {
     start: usize,
     end: usize,
     writes: bool,
-    /// True if it stands for freeing the memory, which atomics are compared with elsewhere.
+    /// True for the write that represents freeing the memory; atomic accesses are compared with
+    /// that elsewhere.
     frees: bool,
     code: usize,
 }
 
-/// In guest mode: the running thread accesses `size` bytes plainly; returns the error in that, if there is
-/// one.
+/// In guest mode: records a plain access of `size` bytes by the running thread; returns its error,
+/// if it is one.
 #[inline]
 pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> Option<Bad> {
     let end = address.saturating_add(size);
@@ -195,7 +196,7 @@ pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> 
     })
 }
 
-/// In guest mode: the running thread frees `size` bytes, which is a write of them.
+/// In guest mode: records that the running thread frees `size` bytes, as a write of them.
 pub(crate) fn access_to_free(address: usize, size: usize, code: usize) {
     let end = address.saturating_add(size);
     access_by(Access {
@@ -241,7 +242,8 @@ fn access_by(access: Access) -> Option<Bad> {
     None
 }
 
-/// In host mode: the running thread's last operation was an atomic one on `size` bytes.
+/// In host mode: records that the running thread's last operation was an atomic access of `size`
+/// bytes.
 pub(crate) fn access_atomically(address: usize, size: usize) {
     let mut shadow = SHADOW.get();
     shadow.look_at_now();
@@ -251,7 +253,7 @@ pub(crate) fn access_atomically(address: usize, size: usize) {
         shadow.touch_atomically(granule, word, WORD, address..address + size);
         word += WORD;
     }
-    // Before the host is left, another thread may run.
+    // Another thread may run before the host is left.
     shadow.now.epoch = 0;
 }
 
@@ -268,7 +270,7 @@ impl Shadow {
         }
     }
 
-    /// The granule of a word.
+    /// Returns the granule of a word.
     #[inline]
     fn granule(&mut self, word: usize) -> *mut Granule {
         let page = word / PAGE;
@@ -288,13 +290,14 @@ impl Shadow {
         granules
     }
 
-    /// The granule as it is in this execution.
+    /// Returns the granule, emptied if its stamp is from another execution.
     ///
-    /// Granules never move and are the shadow's own; references to them end before others are made.
+    /// Granules never move and are the shadow's own; each reference to one ends before the next is
+    /// made.
     #[inline]
     fn get<'a>(&self, granule: *mut Granule) -> &'a mut Granule {
-        // SAFETY: every pointer is to a granule in `pages` or `halves`, which are never freed, and callers
-        // hold one reference at a time, as said above.
+        // SAFETY: every pointer is to a granule in `pages` or `halves`, which are never freed.
+        // Callers hold one reference at a time, as the comment of this function demands.
         let granule = unsafe { &mut *granule };
         if granule.meta & !(STATE | ATOMIC) != self.stamp {
             granule.meta = self.stamp;
@@ -303,7 +306,7 @@ impl Shadow {
         granule
     }
 
-    /// An access of a granule, or of a part of it.
+    /// Records an access of a granule, or of a part of it.
     #[inline]
     fn touch(
         &mut self,
@@ -329,7 +332,7 @@ impl Shadow {
         None
     }
 
-    /// The halves of a granule, which have the same past.
+    /// Returns the halves of a granule, with the same last accesses.
     fn split(&mut self, granule: *mut Granule, start: usize, size: usize) -> *mut Granule {
         let whole = *self.get(granule);
         if let GranuleState::Split(number) = whole.state() {
@@ -349,8 +352,8 @@ impl Shadow {
                 cell,
             )));
         }
-        // SAFETY: the two granules are inside of a chunk, because chunks have an even number of them, and
-        // were not handed out before.
+        // SAFETY: the two granules are inside of a chunk, because chunks have an even number of
+        // them, and no other pointer to them exists yet.
         unsafe {
             halves.write(whole);
             halves.add(1).write(other);
@@ -364,7 +367,7 @@ impl Shadow {
         &raw mut self.halves[number / CHUNK][number % CHUNK]
     }
 
-    /// An access of a granule that has no halves.
+    /// Records an access of a granule that has no halves.
     #[inline]
     fn touch_leaf(
         &mut self,
@@ -382,7 +385,7 @@ impl Shadow {
         self.touch_anew(granule, start, size, access)
     }
 
-    /// The first access of the running thread's since its last event.
+    /// Records the running thread's first access since its last event.
     #[inline(never)]
     fn touch_anew(
         &mut self,
@@ -429,7 +432,7 @@ impl Shadow {
         None
     }
 
-    /// The cell of a granule.
+    /// Returns the cell of a granule.
     #[cold]
     fn cell(&mut self, granule: *mut Granule, start: usize) -> CellId {
         let known = self.get(granule);
@@ -469,7 +472,7 @@ impl Shadow {
         }
     }
 
-    /// The running thread's last operation was an atomic one on these bytes.
+    /// Records that the running thread's last operation was an atomic access of these bytes.
     fn touch_atomically(
         &mut self,
         granule: *mut Granule,
@@ -530,7 +533,7 @@ mod tests {
         let mut inputs = Inputs::new(9);
         let mut owners = BTreeMap::new();
         for _ in 0..20_000 {
-            // Pages that have the same place among the recent ones take turns.
+            // Pages with the same slot among the recent ones replace each other.
             let page = inputs.below(4) as usize * RECENT + inputs.below(3) as usize;
             let word = page * PAGE + inputs.below((PAGE / WORD) as u64) as usize * WORD;
             let granule = shadow.granule(word);

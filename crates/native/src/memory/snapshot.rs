@@ -1,9 +1,10 @@
-//! The program's memory at the beginning of the check, with which every execution begins.
+//! The program's memory at the beginning of the check, which every execution begins with.
 //!
-//! The snapshot has all writable memory of the program and its libraries, except for this one; the heap;
-//! thread-local storage of the first thread; and the part of the stack that belongs to the callers of the
-//! check. Of large regions only [written](crate::memory::written_pages) pages are restored, if the kernel
-//! reports these. State of the kernel (files, children) and mappings of the program are not restored.
+//! The snapshot has all writable memory of the program and its libraries, except for this one, and
+//! the heap. It also has thread-local storage of the first thread, and the part of the stack that
+//! belongs to the callers of the check. Of large regions only
+//! [written](crate::memory::written_pages) pages are restored, if the kernel reports these. State
+//! of the kernel (files, children) and mappings of the program are not restored.
 
 use std::ops::Range;
 
@@ -17,9 +18,9 @@ struct Region {
     start: usize,
     size: usize,
     copy: *mut u8,
-    /// The whole pages in it, if they are worth asking for.
+    /// The whole pages in it; empty if a query for written pages costs more than copying them.
     pages: Range<usize>,
-    /// The parts of these that were written.
+    /// Written ranges of these pages.
     parts: Vec<Range<usize>>,
 }
 
@@ -28,7 +29,7 @@ impl Region {
         self.start + self.size
     }
 
-    /// A part of it is as it was.
+    /// Restores a part of the region.
     fn put_back(&self, part: Range<usize>) {
         // SAFETY: the part is inside of the region, which is still mapped and writable, and the copy is as
         // large as the region. No thread of the program runs, and raddle has no references into its memory.
@@ -38,7 +39,7 @@ impl Region {
         }
     }
 
-    /// Finds the parts that were written; all, if that is not known.
+    /// Finds the written parts; all of the pages, if they are not known.
     fn look(&mut self, written: Option<&Written>) {
         self.parts.clear();
         let parts = &mut self.parts;
@@ -49,7 +50,7 @@ impl Region {
         }
     }
 
-    /// All of it is as it was.
+    /// Restores the region.
     fn restore(&self) {
         self.put_back(self.start..self.pages.start);
         for part in &self.parts {
@@ -61,22 +62,23 @@ impl Region {
 
 enum Snapshot {
     None,
-    /// To be taken when the first execution begins; where the program's part of the stack begins.
+    /// To be taken when the first execution begins, with the start of the program's part of the
+    /// stack.
     Wanted(usize),
     Taken(Vec<Region>, Option<Written>),
 }
 
 static SNAPSHOT: ProcessState<Snapshot> = ProcessState::new(Snapshot::None);
 const PAGE: usize = 4096;
-/// Number of pages whose copying takes as long as asking which were written.
+/// Number of pages whose copying takes as long as the query for written ones.
 const FEW: usize = 6;
 
-/// A check begins.
+/// Requests a snapshot at the beginning of a check.
 pub(crate) fn begin(stack: usize) {
     *SNAPSHOT.get() = Snapshot::Wanted(stack);
 }
 
-/// A check has ended: everything is as it was before.
+/// Restores the memory at the end of a check, and frees the snapshot.
 pub(crate) fn end() {
     restore();
     let snapshot = std::mem::replace(&mut *SNAPSHOT.get(), Snapshot::None);
@@ -89,7 +91,8 @@ pub(crate) fn end() {
     }
 }
 
-/// An execution begins: takes the snapshot, or puts everything back.
+/// Takes the snapshot at the beginning of the first execution, and restores it at that of the
+/// others.
 pub(crate) fn restore() {
     let mut snapshot = SNAPSHOT.get();
     match &mut *snapshot {
@@ -119,7 +122,7 @@ fn watch(regions: &[Region]) -> Option<Written> {
     Written::watch(regions.iter().map(|region| region.pages.clone()))
 }
 
-/// The heap comes first.
+/// Copies all regions, the heap first.
 fn take(stack: usize) -> Vec<Region> {
     let mut ranges = vec![heap::used()];
     loaded::each(|module| {
@@ -128,7 +131,8 @@ fn take(stack: usize) -> Vec<Region> {
         }
     });
     ranges.extend(tls::variables());
-    // A thread that is not the first has its variables where its stack ends, and some are ours.
+    // A thread other than the first has its thread-local variables at the end of its stack, and
+    // some are raddle's.
     let variables = tls::start();
     let end = end_of_stack(stack).map(|end| match (stack..end).contains(&variables) {
         true => variables,
@@ -173,8 +177,8 @@ fn without(range: &Range<usize>, part: &Range<usize>) -> [Range<usize>; 2] {
     }
 }
 
-/// The addresses of functions that the loader finds when they are first called: to find them again in
-/// every execution would take longer than most executions do.
+/// Returns the range of the table of functions that the loader binds at their first call. To bind
+/// them again in every execution would take longer than most executions.
 fn bound(module: Module<'_>) -> Range<usize> {
     const SIZE: i64 = 2;
     const TABLE: i64 = 3;
@@ -197,7 +201,7 @@ fn bound(module: Module<'_>) -> Range<usize> {
             }
         }
     }
-    // Some loaders leave the address as the file has it.
+    // Some loaders keep the address that is in the file.
     let base = module.base();
     let table = if table < base { table + base } else { table };
     match size {

@@ -1,4 +1,4 @@
-//! Stacks of threads other than the first: their variables are gone when the thread has ended.
+//! Stacks of threads other than the first: their variables are dead when the thread has ended.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -22,7 +22,7 @@ struct UsedStack {
 #[derive(Default)]
 pub(crate) struct Stacks {
     all: Vec<UsedStack>,
-    /// True if a thread has used the stack of another.
+    /// True if a thread has accessed the stack of another.
     are_shared: bool,
 }
 
@@ -36,11 +36,11 @@ impl Part for Stacks {
 
 pub(crate) static STACKS: PartCell<Stacks> = PartCell::new();
 
-/// All stacks so far are between these addresses.
+/// Bounds of all stacks so far.
 static LOWEST: AtomicUsize = AtomicUsize::new(usize::MAX);
 static HIGHEST: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns the addresses of a stack that ends there.
+/// Returns the addresses of a stack that ends at `end`.
 fn extent(end: usize) -> Range<usize> {
     end - STACK..end
 }
@@ -52,8 +52,8 @@ impl Stacks {
     }
 }
 
-/// The running thread begins on the stack that ends there; returns true if another thread had that stack
-/// before.
+/// Records that the running thread begins on the stack that ends at `end`. Returns true if another
+/// thread had that stack before.
 pub(crate) fn begin(end: usize) -> bool {
     let Range { start, end } = extent(end);
     LOWEST.fetch_min(start, Relaxed);
@@ -70,8 +70,8 @@ pub(crate) fn begin(end: usize) -> bool {
     is_used
 }
 
-/// The running thread ends, which began on the stack that ends there. Returns the addresses of the stack if
-/// another thread has used it.
+/// Records that the running thread ends, whose stack ends at `end`. Returns the addresses of the
+/// stack if another thread has accessed it.
 pub(crate) fn end(end: usize) -> Option<Range<usize>> {
     let mut stacks = STACKS.get();
     let are_shared = stacks.are_shared;
@@ -88,7 +88,8 @@ pub(crate) fn may_contain(address: usize) -> bool {
         && (LOWEST.load(Relaxed)..HIGHEST.load(Relaxed)).contains(&address)
 }
 
-/// The running thread, whose stack ends at `own`, uses memory. Returns the error in that, if there is one.
+/// Checks an access by the running thread, whose stack ends at `own`. Returns the error, if it is
+/// one.
 #[cold]
 pub(crate) fn check(address: usize, own: usize) -> Option<Bad> {
     if extent(own).contains(&address) {
@@ -100,7 +101,7 @@ pub(crate) fn check(address: usize, own: usize) -> Option<Bad> {
     has_ended.then_some(Bad::Ended)
 }
 
-/// Returns the thread that an address on a stack belongs to, and the end of the stack.
+/// Returns the owner of an address on a stack, and the end of the stack.
 pub(crate) fn owner(address: usize) -> Option<(ThreadId, usize)> {
     let mut stacks = STACKS.try_get()?;
     stacks.at(address).map(|stack| (stack.owner, stack.end))

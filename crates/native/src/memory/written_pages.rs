@@ -1,9 +1,9 @@
-//! Which pages of the program's memory were written, as reported by the kernel.
+//! Written pages of the program's memory, as reported by the kernel.
 //!
-//! Linux can write-protect pages and lift that by itself when they are written, by a program or by a system
-//! call (`userfaultfd`, asynchronously), and report which are not protected any more (`PAGEMAP_SCAN`, since
-//! 6.7). Pages stay written, so that each costs one fault in a check. Where the kernel does not support or
-//! permit that, written pages are not known.
+//! Linux can write-protect pages and remove the protection itself at the first write, by a program
+//! or by a system call (`userfaultfd`, asynchronous mode). It reports the pages without protection
+//! (`PAGEMAP_SCAN`, since 6.7). Pages stay written, so each costs one fault in a check. Where the
+//! kernel does not support or permit that, written pages are not known.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_ulong, c_void};
@@ -23,7 +23,7 @@ const SCAN: c_ulong = 0xc060_6610;
 
 const USER_MODE_ONLY: c_int = 1;
 const VERSION: u64 = 0xaa;
-/// Write protection, also of pages that were never used, without notifications.
+/// Features: write protection, also of pages that were never used, without notifications.
 const FEATURES: u64 = 1 | 1 << 13 | 1 << 15;
 const PROTECTING: u64 = 2;
 const PROTECTED: u64 = 1;
@@ -58,9 +58,9 @@ struct Found {
     what: u64,
 }
 
-/// Protected pages of the process that protected them.
+/// Protected pages, in the process that has protected them.
 pub(crate) struct Written {
-    /// Protection ends with it.
+    /// Descriptor whose end is that of the protection.
     _fault: OwnedFd,
     pages: OwnedFd,
     /// Nonzero in that process; 0 in forked ones, whose pages are copies.
@@ -70,10 +70,10 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Protects whole pages, which have been read.
+    /// Protects whole pages that were read before.
     pub(crate) fn watch(ranges: impl Iterator<Item = Range<usize>>) -> Option<Self> {
         let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | USER_MODE_ONLY;
-        // SAFETY: `userfaultfd` only makes a descriptor.
+        // SAFETY: `userfaultfd` takes no pointers; it only makes a descriptor.
         let fault = own(unsafe { libc::syscall(libc::SYS_userfaultfd, flags) } as c_int)?;
         ask(&fault, API, &mut [VERSION, FEATURES, 0])?;
         for range in ranges.filter(|range| !range.is_empty()) {
@@ -101,8 +101,8 @@ impl Written {
         })
     }
 
-    /// True if other pages may have been written since the last call. The first write of a page is a fault,
-    /// and to count faults is quicker than to scan pages.
+    /// True if other pages may have been written since the last call. The first write of a page is
+    /// a fault, and counting faults is faster than scanning pages.
     pub(crate) fn has_more(&self) -> bool {
         // SAFETY: `rusage` is a struct of numbers, in which all-zero is valid, and the kernel writes one.
         let faults = unsafe {
@@ -113,7 +113,7 @@ impl Written {
         self.faults.replace(faults) != faults
     }
 
-    /// True if this is the process that has protected them.
+    /// True in the process that has protected the pages.
     pub(crate) fn is_here(&self) -> bool {
         // SAFETY: `self` owns the page, which is mapped as long as it lives.
         unsafe { self.is_here.read_volatile() != 0 }
@@ -132,14 +132,14 @@ impl Written {
                 end: range.end as u64,
                 found: found.as_mut_ptr() as u64,
                 room: ROOM as u64,
-                // Pages that the program has given back to the kernel have changed, too.
+                // Pages that the program has released have changed, too.
                 inverted: IS_PRESENT,
                 any_of: IS_WRITTEN | IS_PRESENT,
                 told: IS_WRITTEN,
                 ..Question::default()
             };
-            // SAFETY: the request needs such a question, with a list of parts that has as many elements as it
-            // says.
+            // SAFETY: the request needs a `Question` whose list of parts has the number of elements
+            // that it states.
             let count = unsafe { ioctl(&self.pages, SCAN, (&raw mut question).cast()) };
             let answered_to = question.answered_to as usize;
             if count < 0 || answered_to <= start {

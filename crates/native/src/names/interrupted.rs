@@ -1,4 +1,4 @@
-//! Where a thread is that does not come on: in the program's own code, or in a call out of it.
+//! Position of a thread that makes no progress: in the program's own code, or in a call out of it.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -23,8 +23,8 @@ fn is_code(address: usize) -> bool {
     code.iter().any(|range| range.contains(&address))
 }
 
-/// In a signal handler: the interrupted instruction if it is the program's, or the call out of the
-/// program that is found first on the stack.
+/// In a signal handler: returns the interrupted instruction if it is the program's, and otherwise
+/// the first call out of the program on the stack.
 pub(crate) fn interrupted(context: *mut c_void) -> usize {
     if context.is_null() {
         return 0;
@@ -77,7 +77,7 @@ fn returns_from_call(address: usize) -> bool {
     // SAFETY: the bytes are mapped and readable: the address is in code, and `LONGEST` bytes further than its
     // beginning.
     let before = unsafe { std::slice::from_raw_parts((address - LONGEST) as *const u8, LONGEST) };
-    // To an address near by, to one that is in memory, or to one in a register.
+    // Direct call, call through memory, or call through a register.
     before[1] == 0xe8
         || before[..2] == [0xff, 0x15]
         || before[4] == 0xff && (0xd0..0xd8).contains(&before[5])

@@ -1,9 +1,9 @@
-//! Which functions are the user's, and which the standard library's.
+//! Classification of functions: the user's, and the standard library's.
 //!
-//! The kinds of all functions are looked up once, from the symbols of the program's files, and kept for every
-//! few bytes of code, so that to enter a function costs one table lookup. A thread has the kind of the last
-//! entered function that is not transparent; so a closure of the user's that the standard library calls is
-//! the user's code again.
+//! The kinds of all functions are computed once, from the symbols of the program's files, and kept
+//! for every [`ALIGNMENT`] bytes of code. So entering a function costs one table lookup. A thread
+//! has the kind of the last entered function that is not transparent. So a closure of the user's
+//! that the standard library calls is the user's code again.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -15,22 +15,22 @@ use object::{Object, ObjectSymbol, SymbolKind};
 use super::rust_paths::{self, FunctionKind};
 use crate::host::loaded;
 
-/// Functions begin at multiples of it.
+/// Bytes to which the starts of functions are aligned.
 const ALIGNMENT: usize = 16;
 
 /// The code of one file.
 struct Code {
     range: Range<usize>,
-    /// The kind of the function that begins last in each piece of code.
+    /// Kind of the last function that begins in each aligned piece of code.
     kinds: Vec<u8>,
-    /// The user's functions, in the order of their addresses.
+    /// Ranges of the user's functions, by address.
     users: Vec<Range<usize>>,
-    /// The functions of atomics, with the names of their types, in the same order.
+    /// Ranges of the functions of atomics with the names of their types, by address.
     atomics: Vec<(Range<usize>, &'static str)>,
 }
 
 impl Code {
-    /// The piece that an address is in.
+    /// Returns the index of the piece that an address is in.
     #[inline]
     fn piece(&self, address: usize) -> usize {
         address / ALIGNMENT - self.range.start / ALIGNMENT
@@ -44,19 +44,19 @@ pub(crate) fn prepare() {
     CODE.get_or_init(|| files().iter().flat_map(read).collect());
 }
 
-/// True if there is any code of Rust's.
+/// True if the program has code of Rust's.
 #[inline]
 pub(crate) fn is_rust() -> bool {
     CODE.get().is_some_and(|code| !code.is_empty())
 }
 
-/// The kind of the function that an address is in, which a call inside of it returns to.
+/// Returns the kind of the function with this return address of a call.
 #[inline]
 pub(crate) fn kind(code: usize) -> FunctionKind {
     kind_in_rust(code).unwrap_or(FunctionKind::User)
 }
 
-/// The same, if it is in a file with code of Rust's.
+/// As [`kind`], or nothing for files without code of Rust's.
 #[inline]
 pub(crate) fn kind_in_rust(code: usize) -> Option<FunctionKind> {
     let mut files = CODE.get()?.iter();
@@ -64,7 +64,7 @@ pub(crate) fn kind_in_rust(code: usize) -> Option<FunctionKind> {
     Some(FunctionKind::of_number(file.kinds[file.piece(code - 1)]))
 }
 
-/// The function of the user's that has an address, if it is one of Rust.
+/// Returns the range of the user's function, in Rust, that contains the address.
 pub(crate) fn users_function(code: usize) -> Option<Range<usize>> {
     let mut files = CODE.get()?.iter();
     let users = &files.find(|file| file.range.contains(&code))?.users;
@@ -73,7 +73,7 @@ pub(crate) fn users_function(code: usize) -> Option<Range<usize>> {
     function.contains(&code).then_some(function)
 }
 
-/// Returns the atomic type of the method that has an address, if it is one.
+/// Returns the atomic type whose method contains the address, if there is one.
 pub(crate) fn atomic(code: usize) -> Option<&'static str> {
     let mut files = CODE.get()?.iter();
     let atomics = &files.find(|file| file.range.contains(&code))?.atomics;
@@ -93,15 +93,15 @@ pub(crate) fn has_looks() -> bool {
     *HAS.get_or_init(|| CODE.get().is_some_and(|code| code.iter().any(is_wanted)))
 }
 
-/// A file of the program's, and where it was loaded.
+/// A file of the program's, and the address at which it was loaded.
 struct File {
     base: usize,
     path: PathBuf,
-    /// Its code, in memory.
+    /// Ranges of its code in memory.
     code: Vec<Range<usize>>,
 }
 
-/// The kinds of the functions of a file; nothing if none is of Rust's standard library.
+/// Returns the kinds of a file's functions; empty if none is of Rust's standard library.
 fn read(file: &File) -> Vec<Code> {
     let Ok(data) = std::fs::read(&file.path) else {
         return Vec::new();
@@ -160,7 +160,7 @@ fn plain_name(name: &str) -> Option<String> {
     is_rust.then(|| demangle(name, gimli::DW_LANG_Rust))?
 }
 
-/// The program and its own libraries.
+/// Returns the program and its own libraries.
 fn files() -> Vec<File> {
     let mut list = Vec::new();
     loaded::each(|module| {

@@ -1,5 +1,5 @@
-//! Functions of a Rust program by their paths: whether they are the user's or the standard library's, and how
-//! their accesses are treated.
+//! Functions of a Rust program by their paths: their owner, the user or the standard library, and
+//! the treatment of their accesses.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -12,12 +12,13 @@ pub(crate) enum FunctionKind {
     /// Transparent: acts on the caller's values for the caller, such as collections, iterators, cells and
     /// atomics.
     Passes,
-    /// Counts references in atomics of its own, which are no events.
+    /// Counts references in its own atomics, whose accesses are not events.
     Counts,
     /// Reads such a count, or drops the last reference.
     AsksCount,
     DropsLast,
-    /// Wraps a lock, which is known by its word of 32 bits; its other atomics are no events.
+    /// Wraps a lock, which is identified by its word of 32 bits; accesses of its other atomics are
+    /// not events.
     Locks,
     /// Internal to the standard library.
     Inside,
@@ -25,7 +26,7 @@ pub(crate) enum FunctionKind {
     Scope,
     /// Starts a thread.
     Spawn,
-    /// Asks if a thread has ended.
+    /// Checks if a thread has ended.
     IsFinished,
     /// Makes an unbounded channel, a bounded one, or a slot of its buffer.
     MakeUnbounded,
@@ -36,7 +37,7 @@ pub(crate) enum FunctionKind {
     ChannelTrySend,
     ChannelReceive,
     ChannelTryReceive,
-    /// Receives in time.
+    /// Receives with a deadline.
     Deadline,
     /// Waits for the other side of a channel.
     ChannelWait,
@@ -46,7 +47,7 @@ pub(crate) enum FunctionKind {
 }
 
 impl FunctionKind {
-    /// All of them, by number.
+    /// All kinds, by number.
     const ALL: [FunctionKind; 22] = [
         FunctionKind::User,
         FunctionKind::Passes,
@@ -77,12 +78,12 @@ impl FunctionKind {
         FunctionKind::ALL[usize::from(number)]
     }
 
-    /// Returns the kind that counts for a thread which enters such a function from `before`.
+    /// Returns the kind of a thread that enters such a function from code of kind `before`.
     #[inline]
     pub(crate) fn entered_from(self, before: FunctionKind) -> FunctionKind {
         match self {
             FunctionKind::Passes => before,
-            // Calls inside of the standard library count as the outermost function.
+            // Calls inside of the standard library have the kind of the outermost function.
             kind if kind.is_plain() && before.is_inside() => before,
             FunctionKind::Counts if before == FunctionKind::AsksCount => before,
             kind => kind,
@@ -98,7 +99,7 @@ impl FunctionKind {
         ) && !self.is_of_counts()
     }
 
-    /// True if it is about counts.
+    /// True if the function uses reference counts.
     #[inline]
     pub(crate) fn is_of_counts(self) -> bool {
         matches!(
@@ -107,7 +108,7 @@ impl FunctionKind {
         )
     }
 
-    /// True if an atomic access of this many bits there is no event.
+    /// True if an atomic access of this many bits in the function is not an event.
     #[inline]
     pub(crate) fn is_no_event(self, bits: u8) -> bool {
         match self {
@@ -117,19 +118,19 @@ impl FunctionKind {
         }
     }
 
-    /// True if it makes no difference when called inside of the standard library.
+    /// True if a call inside of the standard library leaves the thread's kind as it is.
     fn is_plain(self) -> bool {
         matches!(self, FunctionKind::Inside | FunctionKind::Locks) || self.is_of_counts()
     }
 
-    /// True if the first use of memory there is an operation.
+    /// True if the first access of memory in the function is an operation.
     #[inline]
     pub(crate) fn is_special(self) -> bool {
         self.is_inside() && self != FunctionKind::Inside
     }
 }
 
-/// Crates that the standard library has inside.
+/// Crates that the standard library contains.
 const INNER: [&str; 9] = [
     "gimli",
     "addr2line",
@@ -142,10 +143,10 @@ const INNER: [&str; 9] = [
     "compiler_builtins",
 ];
 
-/// The first rule that is a prefix of a function's path applies.
+/// Kinds by prefix of a function's path; the first rule that matches applies.
 const RULES: &[(&str, FunctionKind)] = &[
     ("core::", FunctionKind::Passes),
-    // Functions that the compiler puts between a program and its standard library.
+    // Functions that the compiler generates between a program and its standard library.
     ("__rustc::__r", FunctionKind::Passes),
     ("__rustc::", FunctionKind::Inside),
     ("__rust_try", FunctionKind::Passes),
@@ -243,7 +244,7 @@ const RULES: &[(&str, FunctionKind)] = &[
         FunctionKind::Inside,
     ),
     ("std::sys::sync::", FunctionKind::Locks),
-    // Calls the function of a thread, which optimising compilers inline here.
+    // Calls the function of a thread; optimising compilers inline that function here.
     (
         "std::sys::backtrace::__rust_begin_short_backtrace",
         FunctionKind::User,
@@ -274,7 +275,7 @@ const PARKING_LOT: [&str; 5] = [
 
 static HIDES_PARKING_LOT: AtomicBool = AtomicBool::new(false);
 
-/// Sets whether the functions of parking_lot are transparent, before kinds are looked up.
+/// Sets the transparency of parking_lot's functions, before kinds are computed.
 pub(crate) fn hide_parking_lot(hides: bool) {
     HIDES_PARKING_LOT.store(hides, Relaxed);
 }
@@ -284,12 +285,12 @@ pub(crate) fn hides_parking_lot() -> bool {
     HIDES_PARKING_LOT.load(Relaxed)
 }
 
-/// The kind of a function with this name, demangled.
+/// Returns the kind of a function with this demangled name.
 pub(crate) fn kind(name: &str) -> FunctionKind {
     kind_of(&path(name))
 }
 
-/// The kind of a function with this path.
+/// Returns the kind of a function with this path.
 pub(crate) fn kind_of(path: &str) -> FunctionKind {
     let first = path.split("::").next().unwrap_or_default();
     if INNER.contains(&first) {
@@ -305,7 +306,7 @@ pub(crate) fn kind_of(path: &str) -> FunctionKind {
     rule.map_or(FunctionKind::User, |&(_, kind)| kind)
 }
 
-/// The kind of a method of a channel that has the same name in all flavours.
+/// Returns the kind of a channel's method whose name is the same in all flavours.
 fn of_channel(path: &str) -> Option<FunctionKind> {
     let (_, method) = path
         .strip_prefix("std::sync::mpmc::")?
@@ -319,12 +320,12 @@ fn of_channel(path: &str) -> Option<FunctionKind> {
     }
 }
 
-/// Returns the path of a function without generic arguments. For a method that is the path of its type; if
-/// the type is a parameter or a primitive one, that of the trait.
+/// Returns the path of a function without generic arguments. For a method it is the path of its
+/// type, or of the trait if the type is a parameter or a primitive one.
 pub(crate) fn path(name: &str) -> String {
     let mut path = String::new();
     let mut rest = name;
-    // Hashes of crates come with some versions of names.
+    // Some versions of names contain hashes of crates.
     while let Some(c) = rest.chars().next() {
         match c {
             '<' if path.is_empty() => {
@@ -334,7 +335,7 @@ pub(crate) fn path(name: &str) -> String {
             }
             '<' => {
                 let (inside, after) = bracket(rest);
-                // `<impl Trait for Type>` says which type a method of a module is of.
+                // `<impl Trait for Type>` names the type of a method.
                 let own = inside.strip_prefix("impl ").map(|own| {
                     let own = own.rsplit_once(" for ").map_or(own, |(_, own)| own);
                     head(own)
@@ -374,7 +375,7 @@ fn bracket(text: &str) -> (&str, &str) {
     (text.get(1..).unwrap_or_default(), "")
 }
 
-/// The path of `Type` or `Type as Trait`.
+/// Returns the path of `Type` or `Type as Trait`.
 fn of_type(text: &str) -> String {
     let mut depth = 0;
     let mut split = None;
@@ -399,7 +400,7 @@ fn of_type(text: &str) -> String {
     }
 }
 
-/// The path of a type, without references to it.
+/// Returns the path of a type, without references to it.
 fn head(text: &str) -> String {
     let text = text.trim_start_matches(['&', '*', '(', '[', ' ']);
     let prefixes = ["mut ", "const ", "dyn ", "impl "];
@@ -409,12 +410,12 @@ fn head(text: &str) -> String {
     }
 }
 
-/// True if it is the path of something in a crate, and no primitive type or parameter.
+/// True if the path is of an item in a crate, and not of a primitive type or parameter.
 fn is_in_a_crate(path: &str) -> bool {
     path.contains("::")
 }
 
-/// Returns the atomic type that this is a method of, by its whole name.
+/// Returns the atomic type of a method with this whole name, if it is one.
 pub(crate) fn atomic(name: &str) -> Option<&'static str> {
     const TYPES: [&str; 12] = [
         "AtomicBool",

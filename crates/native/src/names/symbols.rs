@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use addr2line::{Loader, demangle, gimli};
 use object::{Object, ObjectSymbol, SymbolKind};
@@ -17,7 +17,7 @@ use crate::host::loaded;
 /// A file that the process was loaded from.
 struct Module {
     lines: Option<Loader>,
-    /// Name and extent of each variable and function, by address in the file.
+    /// Size, name and kind of each variable and function, by address in the file.
     symbols: BTreeMap<u64, (u64, String, SymbolKind)>,
     types: Option<Types>,
 }
@@ -25,7 +25,7 @@ struct Module {
 /// Modules by the address at which they were loaded.
 static MODULES: Mutex<BTreeMap<usize, Module>> = Mutex::new(BTreeMap::new());
 
-/// The module that an address is in: where it was loaded, and its file.
+/// Module of an address: its base and its file.
 struct Found {
     base: usize,
     file: PathBuf,
@@ -56,7 +56,7 @@ impl Module {
 fn read_symbols(file: &PathBuf) -> Option<BTreeMap<u64, (u64, String, SymbolKind)>> {
     let data = std::fs::read(file).ok()?;
     let object = object::File::parse(&*data).ok()?;
-    // Symbols without a size mark places and are no variables.
+    // Symbols without a size mark positions and are not variables.
     let symbols = object
         .symbols()
         .filter(|symbol| symbol.is_definition() && symbol.size() > 0);
@@ -70,7 +70,7 @@ fn read_symbols(file: &PathBuf) -> Option<BTreeMap<u64, (u64, String, SymbolKind
     Some(named.collect())
 }
 
-/// The part of a name that is in the source.
+/// Returns the part of a name that is in the source.
 fn before_dot(name: &str) -> Option<String> {
     // Critical sections of OpenMP; one need not have a name.
     if let Some(section) = name.strip_prefix(".gomp_critical_user_") {
@@ -90,8 +90,8 @@ fn called(name: &str, kind: SymbolKind) -> String {
     }
 }
 
-/// Returns the name as in the source. Some short names of C would be names of types in C++, and many names of
-/// C++ look like those of Rust.
+/// Returns the name as in the source. Some short names of C would be names of types in C++, and
+/// many names of C++ have the form of Rust's.
 fn demangled(name: &str) -> String {
     let language = match name.starts_with("_Z") && !name.contains("17h") {
         true => gimli::DW_LANG_C_plus_plus,
@@ -106,7 +106,7 @@ fn demangled(name: &str) -> String {
     plain.replace("(anonymous namespace)::", "")
 }
 
-/// Calls the function with the module that an address is in, and the address in its file. This library is
+/// Calls the function with the module of an address, and the address in its file. This library is
 /// left out: no story is about it, and its debug information may be large.
 fn with_module<R>(address: usize, look: impl FnOnce(&Module, u64) -> Option<R>) -> Option<R> {
     let found = find(address).filter(|found| !found.is_ours)?;
@@ -117,38 +117,38 @@ fn with_module<R>(address: usize, look: impl FnOnce(&Module, u64) -> Option<R>) 
     look(module, (address - found.base) as u64)
 }
 
-/// The file of the module that an address is in.
+/// Returns the file of the module that contains the address.
 pub(crate) fn file(address: usize) -> Option<PathBuf> {
     Some(find(address)?.file)
 }
 
-/// Returns the address at which the module of an address was loaded.
+/// Returns the base of the module that contains the address.
 pub(crate) fn base(address: usize) -> Option<usize> {
     Some(find(address)?.base)
 }
 
-/// An address as its file has it.
+/// Returns the name of the address's file and the offset in it.
 pub(crate) fn offset(address: usize) -> Option<String> {
     let found = find(address)?;
     let name = found.file.file_name()?.to_string_lossy();
     Some(format!("{name}+{:#x}", address - found.base))
 }
 
-/// A function that an instruction is in, and where.
+/// A function around an instruction, and the place of the instruction.
 pub(crate) struct SourceFrame {
     pub(crate) function: String,
     pub(crate) place: Place,
     pub(crate) is_users: bool,
 }
 
-/// The functions that a call is in which returns to this address: the one that the instruction is in, and
-/// those that were inlined into it.
+/// Returns the functions around the call with this return address: the one that contains the
+/// instruction, then those that were inlined into it, the innermost last.
 pub(crate) fn frames(code: usize) -> Vec<SourceFrame> {
     let found = code.checked_sub(1).and_then(|code| {
         with_module(code, |module, address| {
             let mut frames = module.lines.as_ref()?.find_frames(address).ok()?;
             let mut list = Vec::new();
-            // From the function that was inlined last.
+            // Begins with the function that was inlined last.
             while let Ok(Some(frame)) = frames.next() {
                 let name = frame
                     .function
@@ -176,12 +176,12 @@ pub(crate) fn frames(code: usize) -> Vec<SourceFrame> {
     found.unwrap_or_default()
 }
 
-/// True if a file is one of Rust's standard library: as it came, or as it was installed to be built here.
+/// True if a file is one of Rust's standard library, precompiled or installed as source.
 fn is_rusts(file: &str) -> bool {
     file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/")
 }
 
-/// The name of a function without the types of its arguments and of templates.
+/// Returns the name of a function without the types of its arguments and of templates.
 fn short(name: &str) -> String {
     // A method of Rust's, with its type or trait.
     if name.starts_with('<') {
@@ -201,10 +201,12 @@ fn short(name: &str) -> String {
     text
 }
 
-/// The file as seen from the working folder.
+/// Returns the path relative to the working folder.
 fn shorten(file: &str) -> String {
-    let folder = std::env::current_dir().unwrap_or_default();
-    let path = std::path::Path::new(file);
+    // The name of every step of an execution is made with it.
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| std::env::current_dir().unwrap_or_default());
+    let path = Path::new(file);
     let short = path.strip_prefix(folder).unwrap_or(path);
     short.display().to_string()
 }
@@ -215,7 +217,7 @@ fn symbol(module: &Module, address: u64, kind: SymbolKind) -> Option<(u64, &str)
     (*found == kind && offset < *size).then_some((offset, name))
 }
 
-/// The variable of a file at an address, with the part of it that is there.
+/// Returns the variable of a file at an address, with the field or element there.
 pub(crate) fn variable(address: usize) -> Option<String> {
     with_module(address, |module, address| {
         let (offset, name) = symbol(module, address, SymbolKind::Data)?;
@@ -230,7 +232,8 @@ pub(crate) fn variable(address: usize) -> Option<String> {
     })
 }
 
-/// The local variable of a function that is so far from the end of its frame, and the function.
+/// Returns the local variable at this offset from the end of the function's frame, and the
+/// function.
 pub(crate) fn local(function: usize, offset: i64) -> Option<String> {
     with_module(function, |module, function| {
         let (inside, owner) = symbol(module, function, SymbolKind::Text)?;
@@ -244,7 +247,8 @@ pub(crate) fn local(function: usize, offset: i64) -> Option<String> {
     })
 }
 
-/// Returns the range and name of each function of the program whose name has this part. Reads nothing else.
+/// Returns the range and name of each function of the program whose name contains `part`. Reads
+/// only the symbols.
 pub(crate) fn functions(part: &str) -> Vec<(Range<usize>, String)> {
     let read = || {
         let data = std::fs::read("/proc/self/exe").ok()?;
@@ -261,7 +265,7 @@ pub(crate) fn functions(part: &str) -> Vec<(Range<usize>, String)> {
     read().unwrap_or_default()
 }
 
-/// The function at an address.
+/// Returns the name of the function at an address.
 pub(crate) fn function(address: usize) -> Option<String> {
     with_module(address, |module, address| {
         let (_, name) = symbol(module, address, SymbolKind::Text)?;

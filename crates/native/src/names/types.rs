@@ -1,5 +1,5 @@
-//! The types of the program's variables, from its debug information: which field or element of a variable
-//! an address is.
+//! Types of the program's variables, from its debug information. They give the field or element of
+//! a variable at an address.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,20 +13,20 @@ use object::{Object, ObjectSection, SectionKind};
 type Reader = EndianSlice<'static, LittleEndian>;
 type Entry<'a> = DebuggingInformationEntry<'a, 'a, Reader>;
 
-/// Fields inside are not the user's.
+/// Prefixes of types whose fields are not the user's.
 const OPAQUE: [&str; 6] = ["pthread_", "sem_t", "mtx_t", "cnd_t", "once_flag", "__"];
 
-/// The fields on the way to a part of a variable.
+/// Path of fields and indices from a variable to a part of it.
 struct Fields {
     text: String,
-    /// True if it may lead into types of Rust's standard library, whose fields are not shown.
+    /// True if the path may lead into types of Rust's standard library, whose fields are not shown.
     is_rust: bool,
-    /// Its length without such fields, if it ends with some.
+    /// Length of the path without such fields, if it ends with some.
     outer: Option<usize>,
 }
 
 impl Fields {
-    /// From the start of the variable.
+    /// Returns the path of the variable itself.
     fn from(text: String, unit: &Unit<Reader>) -> Self {
         Fields {
             text,
@@ -35,7 +35,7 @@ impl Fields {
         }
     }
 
-    /// The field of a structure, both with the names of their types.
+    /// Appends a field of a structure, given the names of both types.
     fn add_field(&mut self, structure: &str, field: &str, of: &str) {
         match self.is_rust && is_inner(structure, field, of, self.outer.is_some()) {
             true => {
@@ -51,21 +51,22 @@ impl Fields {
         self.text += &format!("[{index}]");
     }
 
-    /// Fields of an atomic or a lock of Rust's standard library have its name.
+    /// Returns the path up to an atomic or a lock of Rust's standard library, without the fields
+    /// inside.
     fn outside(mut self) -> String {
         self.text.truncate(self.outer.unwrap_or(self.text.len()));
         self.text
     }
 }
 
-/// True if it is a field that an atomic or a lock of Rust's standard library, or of the crate parking_lot, has
-/// inside; `follows` if it is inside of one that is.
+/// True if the field is internal to an atomic or a lock of Rust's standard library, or of the crate
+/// parking_lot. `follows` is true inside another internal field.
 fn is_inner(structure: &str, field: &str, of: &str, follows: bool) -> bool {
     const LOCKS: [&str; 4] = ["Mutex", "RwLock", "Condvar", "Once"];
     match field {
         "v" | "p" => structure.starts_with("Atomic"),
         "value" => follows && structure.starts_with("UnsafeCell<"),
-        // A lock of the standard library's is around one for the system.
+        // A lock of the standard library wraps one of the system.
         "inner" => {
             let mut locks = LOCKS.iter();
             locks.any(|lock| structure.starts_with(lock) && of.starts_with(lock))
@@ -79,15 +80,16 @@ fn is_inner(structure: &str, field: &str, of: &str, follows: bool) -> bool {
     }
 }
 
-/// The types of the variables of a file.
+/// Types of the variables of a file.
 pub(crate) struct Types {
     units: Vec<Unit<Reader>>,
     dwarf: Dwarf<Reader>,
     /// Unit and type of each variable, by its address in the file.
     variables: BTreeMap<u64, (usize, UnitOffset)>,
-    /// Code, with where it is in the file.
+    /// Code, with its address in the file.
     code: Vec<(u64, &'static [u8])>,
-    /// Local variables, by the address of their function: how far from the end of its frame they are.
+    /// Local variables, by the address of their function, with their offsets from the end of its
+    /// frame.
     locals: BTreeMap<u64, Vec<Local>>,
 }
 
@@ -100,7 +102,7 @@ struct Local {
 
 impl Types {
     pub(crate) fn read(file: &Path) -> Option<Self> {
-        // A story may be printed at any time from now on.
+        // Leaked, because a story may be printed at any time from now on.
         let data: &'static [u8] = std::fs::read(file).ok()?.leak();
         let object = object::File::parse(data).ok()?;
         let load = |id: gimli::SectionId| -> Result<Reader, gimli::Error> {
@@ -127,8 +129,8 @@ impl Types {
         Some(types)
     }
 
-    /// The part of the variable at an address that is so far from its beginning, and how far that is from
-    /// the beginning of the part.
+    /// Returns the part at this offset in the variable at an address, and the rest of the offset
+    /// inside that part.
     pub(crate) fn part(&self, variable: u64, offset: u64) -> Option<(String, u64)> {
         let &(unit, of) = self.variables.get(&variable)?;
         let unit = &self.units[unit];
@@ -137,8 +139,8 @@ impl Types {
         Some((path.outside(), rest))
     }
 
-    /// The local variable of a function that is so far from the end of its frame, with the part of it that
-    /// is there, and how far it is from the beginning of that.
+    /// Returns the local variable at this offset from the end of the function's frame, with the
+    /// part there and the rest of the offset inside that part.
     pub(crate) fn local(&self, function: u64, offset: i64) -> Option<(String, u64)> {
         let mut locals = self.locals.get(&function)?.iter();
         locals.find_map(|local| {
@@ -153,7 +155,8 @@ impl Types {
         })
     }
 
-    /// Only functions whose frames are addressed from their end, as optimising compilers do.
+    /// Adds the local variables of functions whose frames are addressed from their end, as
+    /// optimising compilers do.
     fn add_locals(&mut self, unit: &Unit<Reader>, number: usize) -> Result<(), gimli::Error> {
         let mut entries = unit.entries();
         let (mut depth, mut function) = (0, None);
@@ -206,8 +209,9 @@ impl Types {
         Ok(())
     }
 
-    /// How far from the end of a function's frame its variables are counted from, if that is known. Compilers
-    /// that do not optimise count from where the stack is, which the first instructions say.
+    /// Returns the offset from the end of a function's frame to the base of its variables' offsets,
+    /// if known. Compilers that do not optimise use the stack pointer, whose offset the first
+    /// instructions determine.
     fn base(&self, function: &Entry<'_>, unit: &Unit<Reader>, start: u64) -> Option<i64> {
         const RETURN_ADDRESS: i64 = 8;
         const STACK_POINTER: gimli::Register = gimli::Register(7);
@@ -253,7 +257,7 @@ impl Types {
         Some(String::from_utf8_lossy(text.slice()).into_owned())
     }
 
-    /// Goes down into a type as long as it has parts with names.
+    /// Descends into a type as long as it has named parts.
     fn walk(
         &self,
         unit: &Unit<Reader>,
@@ -276,7 +280,8 @@ impl Types {
                 let size = size(unit, element)?;
                 let mut left = offset / size;
                 let lengths = lengths(unit, of);
-                // All but the first say how many of the next there are in one of theirs.
+                // An index of one dimension covers as many elements as the product of the later
+                // lengths.
                 for (number, _) in lengths.iter().enumerate() {
                     let inner: u64 = lengths[number + 1..].iter().product();
                     path.add_index(left / inner.max(1));
@@ -305,7 +310,7 @@ impl Types {
         }
     }
 
-    /// The member of a structure that has a byte: its name, its type and where it begins.
+    /// Returns the member of a structure that contains a byte: its name, type and offset.
     fn member(
         &self,
         unit: &Unit<Reader>,
@@ -346,7 +351,7 @@ fn add_variables(
         let Some(Operation::Address { address }) = first else {
             continue;
         };
-        // The type may be where the variable was declared.
+        // The type may be at the declaration of the variable.
         let declared = match entry.attr_value(gimli::DW_AT_specification)? {
             Some(AttributeValue::UnitRef(declared)) => type_of(&unit.entry(declared)?),
             _ => None,
@@ -358,7 +363,7 @@ fn add_variables(
     Ok(())
 }
 
-/// The code of a file, with where it is.
+/// Returns the code of a file, with its address.
 fn code(object: &object::File<'static>) -> Vec<(u64, &'static [u8])> {
     let sections = object.sections();
     let sections = sections.filter(|section| section.kind() == SectionKind::Text);
@@ -386,7 +391,7 @@ fn number(entry: &Entry<'_>, name: gimli::DwAt) -> Option<u64> {
     entry.attr_value(name).ok()??.udata_value()
 }
 
-/// Returns the size of a type's values.
+/// Returns the size of a type's values, in bytes.
 fn size(unit: &Unit<Reader>, of: UnitOffset) -> Option<u64> {
     let entry = unit.entry(of).ok()?;
     if let Some(size) = number(&entry, gimli::DW_AT_byte_size) {
@@ -416,7 +421,7 @@ fn lengths(unit: &Unit<Reader>, of: UnitOffset) -> Vec<u64> {
         if child.entry().tag() == gimli::DW_TAG_subrange_type {
             let count = number(child.entry(), gimli::DW_AT_count);
             let last = number(child.entry(), gimli::DW_AT_upper_bound);
-            // The last of none is the one before the first.
+            // Without elements the upper bound is -1.
             let count = count.or(last.map(|last| last.wrapping_add(1)));
             found.push(count.unwrap_or(0));
         }

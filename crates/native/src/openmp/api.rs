@@ -50,7 +50,7 @@ extern "C" fn unset(lock: usize) {
     host(|| team::call(lock, LOCK, Call::Unlock { poison: false }, code));
 }
 
-/// A lock that its holder may take again; how many times over the thread has it then, or 0.
+/// Takes a reentrant lock; returns its number of holds by the thread, or 0 if it was refused.
 fn nest(lock: usize, call: Call, code: usize) -> c_int {
     if !objects::is_held(lock) {
         if !team::take(lock, LOCK, call, code) {
@@ -90,7 +90,7 @@ extern "C" fn unset_nested(lock: usize) {
     });
 }
 
-/// A lock is initialised or destroyed: forgets its address.
+/// Removes the object of a lock that is initialised or destroyed.
 extern "C" fn renew(lock: usize) {
     host(|| objects::forget(lock..lock + 1));
 }

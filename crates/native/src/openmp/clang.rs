@@ -1,5 +1,5 @@
-//! Directives as clang compiles them: calls of libomp. Most begin with a place in the source and the number
-//! of the thread, which are not needed here.
+//! Directives as clang compiles them: calls of libomp. Most begin with a source location and the
+//! number of the thread, which are not needed here.
 
 use std::ffi::{c_int, c_void};
 
@@ -16,8 +16,9 @@ pub(super) type Number = c_int;
 /// Calls a region's function: the number of the thread, twice, then the region's arguments.
 extern "C" fn run(number: usize, arguments: *const usize) {
     let number = number as Number;
-    // SAFETY: `fork_with` makes such regions with the function, the number of its arguments, and those, of
-    // which at least four can be read. The function takes as many after two addresses of numbers.
+    // SAFETY: `fork_with` makes such regions with the function, the number of its arguments, and
+    // the arguments, of which at least four can be read. The function takes as many after two
+    // addresses of numbers.
     unsafe {
         let (function, count) = (arguments.read(), arguments.add(1).read());
         let number = &raw const number as usize;
@@ -29,14 +30,15 @@ variadic! {
     fn fork(SourceLocation, c_int, usize) as fork_with;
 }
 
-/// The arguments begin at `list`, with the address that the call returns to after the third.
+/// Begins a region. The arguments begin at `list`, with the return address of the call after the
+/// third.
 extern "C" fn fork_with(
     _place: SourceLocation,
     count: c_int,
     function: usize,
     list: GuestPtr<usize>,
 ) {
-    // Number of words that are read from the list even if it is shorter.
+    // Minimum number of words of the list, because the call reads as many from it.
     const LEAST: usize = 4;
     let code = caller();
     let count = count as usize;
@@ -106,7 +108,8 @@ extern "C" fn single(_place: SourceLocation, _number: Number) -> c_int {
     host(|| work::single(code).into())
 }
 
-/// Each thread adds its value to the result, one after the other.
+/// Enters the critical section in which the calling thread adds its value to the result; returns 1,
+/// by which libomp requests that from the caller.
 extern "C" fn reduce(
     _place: SourceLocation,
     _number: Number,
@@ -152,10 +155,10 @@ extern "C" fn copy(
     host(|| team::barrier(code));
 }
 
-/// Number of the schedule of a loop in parts of a fixed size, which the threads take in turn.
+/// Number of the static schedule with parts of a fixed size.
 const IN_PARTS: c_int = 33;
 
-/// Numbers of schedules; higher bits have options.
+/// Returns the schedule with this number, and true if it is ordered; higher bits are options.
 fn schedule(number: c_int) -> (Schedule, bool) {
     const ORDERED: c_int = 64;
     let kind = number & 0xffff;
@@ -167,14 +170,14 @@ fn schedule(number: c_int) -> (Schedule, bool) {
     (schedule, is_ordered)
 }
 
-/// The functions for loops with counters of one type; the limits are among the values.
+/// Defines the functions for loops with counters of one type; the limits are inclusive.
 macro_rules! loops {
     ($($module:ident: $type:ty, $signed:ty, $fixed:ident $init:ident $next:ident $fini:ident;)*) => {
         $(
             mod $module {
                 use super::*;
 
-                /// The part of the running thread: the first, or a single one.
+                /// Returns the part of the running thread: the first, or the only one.
                 extern "C" fn fixed(
                     _place: SourceLocation, _number: Number, kind: c_int, is_last: GuestPtr<c_int>,
                     lower: GuestPtr<$type>, upper: GuestPtr<$type>, stride: GuestPtr<$signed>, step: $signed,

@@ -33,7 +33,7 @@ extern "C" fn allocate_task(
     }
 }
 
-/// The function of a thread that does a task.
+/// Function of a thread that runs a task.
 extern "C" fn do_task(task: *mut Task) -> usize {
     let number = host(team::number);
     // SAFETY: compilers pass the result of `allocate_task`, which has set the function.

@@ -9,13 +9,13 @@ use crate::abi::guest_ptr::GuestPtr;
 use crate::host::mode::host;
 use crate::threads::failure;
 
-/// The function that gcc has made of a region or a task.
+/// Function that gcc generates for a region or a task.
 type Function = extern "C" fn(usize);
 
 /// Runs the function of a region.
 extern "C" fn run(_number: usize, arguments: *const usize) {
-    // SAFETY: `run_region` and `parallel_loop` are the only ones that make regions with this function, and
-    // pass a function of this type and its argument first.
+    // SAFETY: only `run_region` and `parallel_loop` make regions with this function, and pass a
+    // function of this type and its argument first.
     let (function, data): (Function, usize) = unsafe {
         (
             std::mem::transmute::<usize, Function>(arguments.read()),
@@ -25,7 +25,7 @@ extern "C" fn run(_number: usize, arguments: *const usize) {
     function(data);
 }
 
-/// Runs a region. If it is a loop or sections, all threads come to that first.
+/// Runs a region. If it is a loop or sections, all threads begin with that construct.
 fn run_region(function: usize, data: usize, size: c_uint, code: usize) {
     let region = Region {
         function: run,
@@ -68,7 +68,7 @@ extern "C" fn parallel_loop(
     team::parallel(region, size as usize, arguments);
 }
 
-/// The schedule is chosen when the program runs: as the threads come, one by one.
+/// Runs a loop whose schedule is chosen at run time: dynamic, with single iterations.
 extern "C" fn parallel_runtime_loop(
     function: usize,
     data: usize,
@@ -105,7 +105,7 @@ extern "C" fn next_of_loop(first: GuestPtr<c_long>, end: GuestPtr<c_long>) -> bo
     host(|| next(first, end, code))
 }
 
-/// Functions that begin a loop.
+/// Defines functions that begin a loop.
 macro_rules! starts {
     ($($name:ident: $schedule:ident, $is_ordered:literal;)*) => {
         $(
@@ -186,7 +186,8 @@ extern "C" fn start_single() -> bool {
     host(|| work::single(code))
 }
 
-/// Null for the thread that runs the block; for the others the data that it copies to them.
+/// Returns null to the thread that runs the block, and to the others the data that it copies to
+/// them.
 extern "C" fn start_copy() -> usize {
     let code = caller();
     host(|| {
@@ -226,9 +227,9 @@ extern "C" fn end_named_critical(name: usize) {
     host(|| team::leave_critical(name, code));
 }
 
-/// Flags of a task that raddle does not know: it depends on others, reduces, or ends later.
+/// Flags of tasks that are not supported: with dependencies, reductions, or a detached end.
 const UNKNOWN: c_uint = 1 << 3 | 1 << 9 | 1 << 13;
-/// A task that has no tasks of its own is done at once.
+/// Flag of a task that is run at once, because it has no tasks of its own.
 const FINAL: c_uint = 1 << 1;
 
 extern "C" fn task(

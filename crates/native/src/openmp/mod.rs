@@ -2,12 +2,13 @@
 //!
 //! Both turn directives into calls of a runtime library: `GOMP_` for gcc's libgomp, `__kmpc_` for clang's
 //! libomp, `omp_` for both. Those libraries keep pools of threads that wait by system calls of their own, and
-//! synchronise in code that is not instrumented. So guests get a small runtime that is made of raddle's own
-//! objects: the threads of a team are spawned and joined with their region, barriers and critical sections
-//! are objects of the engine, and each task is a thread. Code that is not controlled gets the library.
+//! synchronise in code that is not instrumented. So guests get a small runtime made of raddle's own
+//! objects. The threads of a team are spawned and joined with their region, barriers and critical
+//! sections are objects of the engine, and each task is a thread. Code that is not controlled gets
+//! the library.
 //!
-//! The state here is shared by guests but unknown to the search, so it must not make guests depend on the
-//! schedule: each decision by order of arrival is an operation.
+//! The state here is shared by guests but not part of the search, so it must not make guests depend
+//! on the schedule. So each decision by order of arrival is an operation.
 
 mod api;
 mod clang;

@@ -9,12 +9,12 @@ use crate::execution::running;
 use crate::threads::guests::{self, ThreadEnd};
 use crate::threads::life;
 
-/// True if tasks of the running thread are done at once.
+/// True if tasks of the running thread are run at once.
 pub(super) fn are_done_at_once() -> bool {
     with_member(|team, _| team.size == 1)
 }
 
-/// Makes a task of a function of the program's, or of ours for guests, with its argument.
+/// Creates a task from a function of the program's, or of ours for guests, with its argument.
 pub(super) fn spawn(function: usize, argument: usize, code: usize) {
     let pointer = life::create(function, argument, false, code);
     let task = guests::find(pointer).expect("raddle: a thread that was just created");
@@ -25,7 +25,7 @@ pub(super) fn spawn(function: usize, argument: usize, code: usize) {
     put(task, team, number);
 }
 
-/// Waits until a thread is at its end.
+/// Waits until a thread has ended.
 pub(super) fn join(thread: ThreadId, code: usize) {
     let native = running();
     native.perform(code, |_| Operation::Join { target: thread });
@@ -35,7 +35,7 @@ pub(super) fn join(thread: ThreadId, code: usize) {
     }
 }
 
-/// Waits for a task; those that it has made are the running thread's from then on.
+/// Waits for a task; the tasks that it has created become the running thread's.
 fn adopt(task: ThreadId, code: usize) {
     join(task, code);
     let left = with_state(|state| {
@@ -47,7 +47,7 @@ fn adopt(task: ThreadId, code: usize) {
     with_member(|_, member| member.descendants.extend(left));
 }
 
-/// Waits for the tasks that the running thread has made, but not for those that these have made.
+/// Waits for the tasks that the running thread has created, but not for their descendants.
 pub(super) fn wait_for_children(code: usize) {
     let children = with_member(|_, member| std::mem::take(&mut member.children));
     for child in children {
@@ -58,7 +58,7 @@ pub(super) fn wait_for_children(code: usize) {
     });
 }
 
-/// Waits for the tasks that the running thread has made, and for all that these have made.
+/// Waits for the tasks that the running thread has created, and for their descendants.
 pub(super) fn wait_for_all(code: usize) {
     wait_for_children(code);
     while let Some(task) = with_member(|_, member| member.descendants.pop()) {
@@ -66,7 +66,7 @@ pub(super) fn wait_for_all(code: usize) {
     }
 }
 
-/// A group of tasks begins.
+/// Begins a group of tasks.
 pub(super) fn begin_group() {
     with_member(|_, member| {
         let begun = (member.children.len(), member.descendants.len());
@@ -74,7 +74,7 @@ pub(super) fn begin_group() {
     });
 }
 
-/// Waits for the tasks that were made since the group began, and for all that these have made.
+/// Waits for the tasks created since the group began, and for their descendants.
 pub(super) fn end_group(code: usize) {
     let (members, others) = with_member(|_, member| {
         let (children, descendants) = member.groups.pop().unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::host::mode::host;
 use crate::memory::objects;
 use crate::threads::{guests, life};
 
-/// Number of threads of a team by default. Two are enough for most bugs.
+/// Default number of threads of a team. Two are enough for most bugs.
 const USUAL_SIZE: usize = 2;
 /// Maximum number of threads of a region.
 const LARGEST_SIZE: usize = 64;
@@ -24,14 +24,14 @@ const CRITICAL: &str = "critical section";
 
 pub(super) struct Team {
     pub(super) size: usize,
-    /// Number of regions with several threads that it is inside of, with itself.
+    /// Number of nested regions with several threads, including this one.
     pub(super) level: usize,
-    /// The constructs that its threads share, in the order in which each of them comes there.
+    /// Shared constructs of the team, in the order in which each of its threads reaches them.
     #[expect(clippy::vec_box, reason = "objects are known by their addresses")]
     pub(super) works: Vec<Box<Work>>,
-    /// Data of one of the threads for the others to copy.
+    /// Data of one of the threads, which the others copy.
     pub(super) copied: usize,
-    /// Arguments of its function, where that has a list of them.
+    /// Arguments of the region's function, if it has a list of them.
     pub(super) arguments: Vec<usize>,
 }
 
@@ -40,13 +40,13 @@ pub(super) struct Team {
 pub(super) struct Member {
     pub(super) team: usize,
     pub(super) number: usize,
-    /// Number of shared constructs that it has come to.
+    /// Number of shared constructs that the thread has reached.
     pub(super) works: usize,
-    /// The part of a loop that it does.
+    /// The loop that the thread is in.
     pub(super) chunk: Option<Chunk>,
-    /// Tasks of its own that it has not waited for.
+    /// Tasks that the thread has created and not waited for.
     pub(super) children: Vec<ThreadId>,
-    /// Tasks of tasks that it has waited for.
+    /// Tasks created by tasks that the thread has waited for.
     pub(super) descendants: Vec<ThreadId>,
     /// Numbers of children and descendants when each group of tasks began.
     pub(super) groups: Vec<(usize, usize)>,
@@ -57,13 +57,13 @@ pub(super) struct Member {
 pub(crate) struct Teams {
     #[expect(clippy::vec_box, reason = "objects are known by their addresses")]
     pub(super) teams: Vec<Box<Team>>,
-    /// Roles of each thread; that in its innermost region comes last.
+    /// Roles of each thread; the one in its innermost region is last.
     members: Vec<Vec<Member>>,
     /// Number of threads in a team, if the program has set it.
     pub(super) wanted: Option<usize>,
-    /// Number of threads of the next region, if it is given.
+    /// Number of threads of the next region, if the program has set it.
     pub(super) next_size: Option<usize>,
-    /// The critical section without a name has an address.
+    /// Variable whose address identifies the critical section without a name.
     unnamed: Box<u64>,
 }
 
@@ -87,7 +87,7 @@ impl Teams {
         self.teams.len() - 1
     }
 
-    /// Returns a thread's roles in all the regions that it is in.
+    /// Returns a thread's roles in all the regions around it.
     pub(super) fn regions(&mut self, thread: ThreadId) -> &mut Vec<Member> {
         let index = thread.index();
         if self.members.len() <= index {
@@ -96,7 +96,8 @@ impl Teams {
         &mut self.members[index]
     }
 
-    /// Returns the team of a thread, and its role there. Outside of all regions it is in a team by itself.
+    /// Returns the team of a thread, and its role there. Outside of all regions it has a team of
+    /// its own.
     pub(super) fn member(&mut self, thread: ThreadId) -> (&mut Team, &mut Member) {
         if self.regions(thread).is_empty() {
             let team = self.add_team(1, 0);
@@ -120,7 +121,7 @@ pub(super) fn with_member<R>(use_it: impl FnOnce(&mut Team, &mut Member) -> R) -
     })
 }
 
-/// Returns the number of threads of a team.
+/// Returns the number of threads of a team for which the program sets none.
 pub(super) fn default_size() -> usize {
     static SIZE: OnceLock<usize> = OnceLock::new();
     let from_environment = || {
@@ -132,8 +133,8 @@ pub(super) fn default_size() -> usize {
     with_state(|state| state.wanted).unwrap_or(*size)
 }
 
-/// Body of the threads of a team: a function of ours, as guest, with the thread's number and the arguments of
-/// the team; and the site of the call.
+/// Body of the threads of a team: a function of ours, as guest, with the thread's number and the
+/// arguments of the team; and the site of the call.
 #[derive(Clone, Copy)]
 pub(super) struct Region {
     pub(super) function: extern "C" fn(usize, *const usize),
@@ -149,7 +150,8 @@ struct Start {
 
 /// The first function of a thread of a team, as guest.
 extern "C" fn start(start: *mut Start) -> usize {
-    // SAFETY: `enter` has leaked the box for this thread alone.
+    // SAFETY: `from_raw` needs the pointer of a box, once: `enter` has leaked the box for this
+    // thread alone.
     let start = unsafe { Box::from_raw(start) };
     let Region { function, code } = start.region;
     function(start.number, start.arguments);
@@ -157,7 +159,8 @@ extern "C" fn start(start: *mut Start) -> usize {
     0
 }
 
-/// In guest mode: runs a region in a team of its own. The size is as large as usual if it is 0.
+/// In guest mode: runs a region in a team of its own, with the default number of threads if `size`
+/// is 0.
 pub(super) fn parallel(region: Region, size: usize, arguments: Vec<usize>) {
     let (team, members, list) = host(|| enter(region, size, arguments));
     (region.function)(0, list);
@@ -170,7 +173,7 @@ pub(super) fn parallel(region: Region, size: usize, arguments: Vec<usize>) {
     });
 }
 
-/// Makes a team, with all of its threads but the running one.
+/// Creates a team, with all of its threads but the running one.
 fn enter(
     region: Region,
     size: usize,
@@ -207,7 +210,7 @@ fn enter(
     (team, members, arguments)
 }
 
-/// A thread is in a team now.
+/// Adds a thread to a team.
 pub(super) fn put(thread: ThreadId, team: usize, number: usize) {
     with_state(|state| {
         state.regions(thread).push(Member {
@@ -218,7 +221,7 @@ pub(super) fn put(thread: ThreadId, team: usize, number: usize) {
     });
 }
 
-/// The running thread is not in the team any more.
+/// Removes the running thread from the team.
 fn leave(team: usize) {
     let thread = running().thread();
     with_state(|state| {
@@ -227,7 +230,7 @@ fn leave(team: usize) {
     });
 }
 
-/// A region of one thread begins; the running thread calls its function itself.
+/// Begins a region of one thread; the running thread calls its function itself.
 pub(super) fn enter_alone() {
     let level = with_member(|team, _| team.level);
     let team = with_state(|state| state.add_team(1, level));
@@ -253,12 +256,12 @@ pub(super) fn barrier(code: usize) {
     }
 }
 
-/// Takes a mutex; returns true if the running thread has it now.
+/// Takes a mutex; returns true if the running thread holds it now.
 pub(super) fn take(address: usize, kind: &'static str, wanted: mutex::Call, code: usize) -> bool {
     call(address, kind, wanted, code).to_grant() != Grant::Refused
 }
 
-/// Calls a mutex.
+/// Performs a call on a mutex.
 pub(super) fn call(address: usize, kind: &'static str, wanted: mutex::Call, code: usize) -> Reply {
     let initial = || Object::Mutex(object::mutex::Mutex::default());
     let wanted = object::Call::Mutex(wanted);
@@ -282,7 +285,7 @@ fn critical(name: usize) -> usize {
     }
 }
 
-/// As C has numbers.
+/// Returns the number of the running thread in its team, as C's type.
 pub(super) fn number() -> c_int {
     with_member(|_, member| member.number as c_int)
 }

@@ -6,7 +6,7 @@ use super::{caller, runtime};
 use crate::host::mode::host;
 use crate::threads::failure;
 
-/// The program called this by name.
+/// Reports that the program called a function by this name.
 fn refuse(name: &CStr) -> ! {
     let code = caller();
     host(|| {
@@ -18,7 +18,7 @@ fn refuse(name: &CStr) -> ! {
     })
 }
 
-/// Functions that say that they are not there.
+/// Defines functions that report that they are not supported.
 macro_rules! refused {
     ($($name:ident)*) => {
         $(

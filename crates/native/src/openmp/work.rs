@@ -1,6 +1,6 @@
 //! Constructs that the threads of a team share: loops, sections, and blocks that one of them runs for all.
 //!
-//! Each thread comes to the same constructs in the same order, so they are numbered by that.
+//! Each thread reaches the same constructs in the same order, so they are numbered by that.
 
 use std::sync::atomic::Ordering;
 
@@ -16,11 +16,11 @@ const TURN: &str = "turn";
 /// A construct that a team shares.
 #[derive(Default)]
 pub(super) struct Work {
-    /// Counts arrivals, or the parts that were taken.
+    /// Number of arrivals, or of parts taken.
     counter: Option<LocationId>,
-    /// The same in a team of one thread.
+    /// Counter in a team of one thread.
     alone: u64,
-    /// The turns of the parts of a loop with an order, by their addresses.
+    /// Turns of the parts of an ordered loop, identified by their addresses.
     #[expect(clippy::vec_box, reason = "objects are known by their addresses")]
     turns: Vec<Box<u64>>,
 }
@@ -28,13 +28,13 @@ pub(super) struct Work {
 /// Distribution of the iterations of a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Schedule {
-    /// As the threads come.
+    /// In the order in which the threads arrive.
     Dynamic,
-    /// In turn.
+    /// Round-robin.
     Static,
 }
 
-/// The values that a loop runs through.
+/// Values of a loop's variable.
 #[derive(Clone, Copy)]
 pub(super) struct Values {
     pub(super) start: i64,
@@ -44,7 +44,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// From the first to the one before the end, which is not reached.
+    /// Returns the values from `start` up to `end`, exclusive.
     pub(super) fn until(start: i64, end: i64, step: i64) -> Self {
         let (distance, width) = (i128::from(end) - i128::from(start), i128::from(step));
         let count = match width == 0 || (distance > 0) != (width > 0) {
@@ -60,8 +60,8 @@ impl Values {
     }
 }
 
-/// The share of one thread in a loop without a common counter, as libomp describes it: its first part, and the
-/// distance to the next.
+/// Share of one thread in a loop without a common counter, in libomp's form: its first part, and
+/// the distance to the next.
 #[derive(Debug)]
 pub(super) struct Share {
     pub(super) first: i64,
@@ -72,15 +72,15 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Returns the share of the member with a number in a team of a size. Parts without a size are as large as
-    /// they can be, so that each thread has one.
+    /// Returns the share of the member with a number in a team of a size. Without a size of parts,
+    /// each thread has one part.
     pub(super) fn new(values: Values, size: Option<i64>, (number, team): (u64, u64)) -> Self {
         let part = match size {
             Some(size) => u64::try_from(size).unwrap_or(0).max(1),
             None => values.count.div_ceil(team),
         };
         let from = number.wrapping_mul(part);
-        // The program itself stops at the end of the loop where there may be more parts.
+        // With several parts, the program itself stops at the end of the loop.
         let (from, to) = match size {
             Some(_) => (from, from.wrapping_add(part)),
             None => (from.min(values.count), (from + part).min(values.count)),
@@ -95,7 +95,7 @@ impl Share {
     }
 }
 
-/// Values that a thread is to go through.
+/// Consecutive values for a thread.
 pub(super) struct Part {
     pub(super) first: i64,
     pub(super) last: i64,
@@ -106,22 +106,22 @@ pub(super) struct Part {
     pub(super) is_last: bool,
 }
 
-/// A loop, as a thread sees it, in parts of `size` values.
+/// State of a thread in a loop, in parts of `size` values.
 #[derive(Clone, Copy)]
 pub(super) struct Chunk {
     work: usize,
     schedule: Schedule,
     values: Values,
     size: u64,
-    /// The part that the thread does, and how many it has had.
+    /// Current part of the thread, and the number of parts it has had.
     part: Option<u64>,
     had: u64,
     is_ordered: bool,
-    /// True if the turn of the part has come.
+    /// True if it is the turn of the part.
     has_turn: bool,
 }
 
-/// The next construct that the running thread comes to.
+/// Returns the next construct that the running thread reaches.
 fn next_work() -> usize {
     with_member(|team, member| {
         let work = member.works;
@@ -133,7 +133,7 @@ fn next_work() -> usize {
     })
 }
 
-/// The running thread is the next to come; how many have come before it.
+/// Counts an arrival of the running thread; returns the number of arrivals before.
 fn count_up(work: usize, kind: &'static str, code: usize) -> u64 {
     if with_member(|team, _| team.size) == 1 {
         return with_member(|team, _| {
@@ -162,13 +162,13 @@ fn count_up(work: usize, kind: &'static str, code: usize) -> u64 {
     reply.to_value()
 }
 
-/// True if the running thread is the one that does it for all.
+/// True if the running thread is the one that runs the block for all.
 pub(super) fn single(code: usize) -> bool {
     let work = next_work();
     count_up(work, "single", code) == 0
 }
 
-/// The running thread comes to a loop; parts without a size are as large as they can be.
+/// Begins a loop in the running thread; without a size, each thread has one part.
 pub(super) fn begin_loop(schedule: Schedule, values: Values, size: u64, is_ordered: bool) {
     let work = next_work();
     let team_size = with_member(|team, _| team.size as u64);
@@ -226,7 +226,7 @@ pub(super) fn next_part(code: usize) -> Option<Part> {
     })
 }
 
-/// Lets the next part have its turn, if parts have an order.
+/// Gives the turn to the next part, if the loop is ordered.
 fn end_part(code: usize) {
     let chunk = with_member(|_, member| member.chunk);
     if let Some(chunk) = chunk.filter(|chunk| chunk.is_ordered)
@@ -237,7 +237,7 @@ fn end_part(code: usize) {
     }
 }
 
-/// The running thread waits until all parts before its own are done.
+/// Waits until all parts before the running thread's are done.
 pub(super) fn wait_for_turn(code: usize) {
     let Some(chunk) = with_member(|_, member| member.chunk) else {
         return;
@@ -272,7 +272,7 @@ mod tests {
     use super::*;
     use crate::random_inputs::Inputs;
 
-    /// The values of `for (i = start; i < end; i += step)`, or with `>` for negative steps.
+    /// Returns the values of `for (i = start; i < end; i += step)`, or with `>` for negative steps.
     fn run(start: i64, end: i64, step: i64) -> Vec<i64> {
         let mut values = Vec::new();
         let mut value = start;
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(Values::until(0, 10, 0).count, 0);
     }
 
-    /// Returns the values that a program runs through for its share: parts one stride apart, cut off at the end.
+    /// Returns the values of a program's share: parts one stride apart, up to the end.
     fn of_share(share: &Share, values: Values, has_more: bool) -> Vec<i64> {
         let end = values.at(values.count);
         let is_inside = |value: i64| (value < end) == (values.step > 0) && value != end;

@@ -1,5 +1,6 @@
-//! Other processes that the program starts. They are not controlled: a forked child has only the thread that
-//! forked, and runs without raddle. Those that are left when an execution is over are killed.
+//! Other processes that the program starts. They are not controlled: a forked child has only the
+//! thread that forked, and runs without raddle. Children that remain at the end of an execution are
+//! killed.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -17,17 +18,18 @@ use crate::host::substrate::{self, SubstrateKind};
 use crate::host::system::outcome;
 use crate::threads::{signals, unwind};
 
-/// Functions to call before, and after in the parent and in the child; 0 for none.
+/// Addresses of the functions called before a fork, and after it in the parent and in the child; 0
+/// for none.
 type Handlers = [usize; 3];
 
 /// Handlers that were registered before the check.
 static HANDLERS_BEFORE: ProcessState<Vec<Handlers>> = ProcessState::new(Vec::new());
 
-/// The processes that the execution has started. They end with it.
+/// The processes that the execution has started. They are killed at its end.
 #[derive(Default)]
 pub(crate) struct Children {
     numbers: Vec<libc::pid_t>,
-    /// True if there are or were any; they have copies of the open descriptors.
+    /// True if the execution has started any; they have copies of the open descriptors.
     were_started: bool,
     /// Handlers that the execution has registered.
     handlers: Vec<Handlers>,
@@ -38,7 +40,7 @@ impl Part for Children {}
 pub(crate) static CHILDREN: PartCell<Children> = PartCell::new();
 
 impl Children {
-    /// The program has started a process, with this number if that is known.
+    /// Records that the program has started a process, with its number if known.
     fn add(&mut self, child: Option<libc::pid_t>) {
         self.were_started = true;
         self.numbers.extend(child);
@@ -82,7 +84,7 @@ watched! {
     ) -> c_int as on_register("r8");
 }
 
-/// The function behind `pthread_atfork`.
+/// Stand-in of `pthread_atfork`.
 extern "C" fn on_register(
     prepare: usize,
     parent: usize,
@@ -95,7 +97,7 @@ extern "C" fn on_register(
         CHILDREN.get().handlers.push(handlers);
         return 0;
     }
-    // Before the check the C library is to know of them as well.
+    // Before the check they are registered with the C library as well.
     match phase::is_harness_main() {
         true => CHILDREN.get().handlers.push(handlers),
         false => HANDLERS_BEFORE.get().push(handlers),
@@ -110,8 +112,8 @@ extern "C" fn on_fork(_code: usize) -> libc::pid_t {
     fork_guest(true)
 }
 
-/// The child of a guest has a copy of its memory, as after `fork`; programs that are correct with `vfork`
-/// cannot tell.
+/// Stand-in of `vfork`. The child of a guest has a copy of its memory, as after `fork`; a program
+/// that uses `vfork` correctly does not depend on the difference.
 extern "C" fn on_vfork(code: usize) -> libc::pid_t {
     on_fork(code)
 }
@@ -123,7 +125,8 @@ extern "C" fn on_bare_fork(_code: usize) -> libc::pid_t {
     fork_guest(false)
 }
 
-/// Calls one of each of the handlers; those for before, in the order in which they came last.
+/// Calls one function of each handler; those for before a fork in the reverse order of
+/// registration.
 fn call_handlers(which: usize) {
     let mut handlers = handlers();
     if which == 0 {
@@ -140,8 +143,8 @@ fn fork_guest(calls_handlers: bool) -> libc::pid_t {
     if calls_handlers {
         host(|| call_handlers(0));
     }
-    // The C library's own handlers are for its own state. Those of the program have just run. The child has
-    // the OS thread that matters: the host's, or the guest's own.
+    // The C library's own handlers are for its own state. Those of the program have just run. The
+    // child has the relevant OS thread: the host's, or the guest's own.
     let fork = || outcome(private_fork::fork() as isize);
     let result = match substrate::of(guest::thread_pointer()) {
         SubstrateKind::Coroutines => host(fork),
@@ -171,7 +174,7 @@ fn fork_guest(calls_handlers: bool) -> libc::pid_t {
     }
 }
 
-/// In the child: nothing of raddle's is to happen any more.
+/// In the child: removes all of raddle's control.
 fn be_free(parent: libc::pid_t) {
     mode::release();
     private_fork::end_with(parent);
@@ -187,7 +190,8 @@ fn be_free(parent: libc::pid_t) {
 fn call_handlers_freely() {
     let handlers = handlers();
     for handler in handlers.iter().map(|all| all[2]).filter(|&it| it != 0) {
-        // SAFETY: the number is a function of this type, because the program gave it to `pthread_atfork`.
+        // SAFETY: the number is the address of a function of this type, because the program passed
+        // it to `pthread_atfork`.
         let handler: extern "C" fn() = unsafe { std::mem::transmute(handler) };
         handler();
     }
@@ -208,7 +212,7 @@ departing! {
     ) -> c_int as on_spawn_by_name("rax");
 }
 
-/// A program was started, by a guest or by raddle.
+/// Records that a guest has started a program, unless that failed; returns the error.
 fn started(error: c_int, child: GuestPtr<libc::pid_t>) -> c_int {
     if error == 0 && is_guest() {
         host(|| CHILDREN.get().add(child.get()));

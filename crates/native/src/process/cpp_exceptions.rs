@@ -1,7 +1,7 @@
 //! Uncaught exceptions of C++.
 //!
-//! The C++ library then calls its first `std::terminate_handler`, which prints the exception, in every
-//! execution, and calls `abort`. This function replaces that one by its name.
+//! The C++ library then calls its first `std::terminate_handler`, which prints the exception, in
+//! every execution, and calls `abort`. This module's function replaces that handler by its name.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -14,8 +14,8 @@ use crate::execution::shadow_stack;
 use crate::host::mode;
 use crate::threads::failure;
 
-/// The header of an exception, as the C++ ABI for x86-64 has it: how large it is, and where it says which
-/// language and kind of exception it is.
+/// Size of an exception's header in the C++ ABI for x86-64, and the offset of its class: the
+/// language and kind of exception, in bytes.
 const HEADER: usize = 112;
 const CLASS: usize = 80;
 const CPP: u64 = u64::from_be_bytes(*b"GNUCC++\0");
@@ -58,9 +58,9 @@ unsafe fn current() -> Option<String> {
     if type_of.is_null() || globals.is_null() {
         return None;
     }
-    // SAFETY: the C++ ABI gives functions of these names these types. A type has its name, a C string, after
-    // its virtual table; the first field of the globals is the exception that was caught last, and not null
-    // while it is handled.
+    // SAFETY: the C++ ABI gives functions of these names these types. A type has its name, a C
+    // string, after its virtual table. The first field of the globals is the exception that was
+    // caught last, and not null while it is handled.
     unsafe {
         let type_of: extern "C" fn() -> Type = std::mem::transmute(type_of);
         let globals: extern "C" fn() -> *const *const u8 = std::mem::transmute(globals);
@@ -90,7 +90,8 @@ unsafe fn current() -> Option<String> {
 ///
 /// The exception must be an object of that type.
 unsafe fn what(thrown: *const c_void, exception: *const u8) -> Option<String> {
-    /// Slots of the virtual functions: a type's test whether it catches another, and an exception's `what`.
+    /// Slots of the virtual functions: a type's test that it catches another, and an exception's
+    /// `what`.
     const CATCHES: usize = 4;
     const WHAT: usize = 2;
     type Catches = extern "C" fn(*const c_void, *const c_void, *mut *const u8, u32) -> bool;

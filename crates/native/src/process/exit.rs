@@ -1,4 +1,4 @@
-//! How programs end themselves: `exit`, `abort` and failing assertions.
+//! Ends of programs by themselves: `exit`, `abort` and failing assertions.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -9,7 +9,7 @@ use crate::abi::trampoline::entry;
 use crate::engine::Manner;
 use crate::execution::{running, shadow_stack};
 use crate::host::mode;
-use crate::threads::{failure, guests, unwind};
+use crate::threads::{failure, guests, unwind, unwritten_reads};
 
 entry! {
     fn abort() -> ! as on_abort("rdi");
@@ -37,10 +37,11 @@ extern "C" fn on_abort(code: usize) -> ! {
     })
 }
 
-/// The program is over, and so are all of its threads.
+/// Ends the program, with all of its threads.
 fn end_program(status: c_int, code: usize) -> ! {
     let site = shadow_stack::users(code);
     failure::diverge(|| {
+        unwritten_reads::settle();
         running().end_program();
         match status {
             0 => guests::end_everything(),

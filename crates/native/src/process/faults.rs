@@ -1,9 +1,9 @@
 //! Signals for faults of a guest.
 //!
-//! A thread cannot be ended inside of a signal handler. So the handler only changes where the guest
-//! continues: in [`land`], which ends the thread like a failing assertion does. A fault in raddle's own code,
-//! which may follow from an error of the program, goes to raddle's handler, which prints the story and ends
-//! the process.
+//! A thread cannot be ended inside of a signal handler. So the handler only changes the position at
+//! which the guest continues, to [`land`], which ends the thread like a failing assertion does. A
+//! fault in raddle's own code, which may follow from an error of the program, goes to raddle's
+//! handler, which prints the story and ends the process.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -25,19 +25,21 @@ const SIGNALS: [(c_int, &str); 4] = [
 ];
 /// Number of bytes that functions may use below the stack pointer (the red zone of the ABI).
 const RED_ZONE: usize = 128;
-/// A fault so near to where a stack begins is one of a stack that is too small.
+/// Maximum distance from the start of a stack, in bytes, at which a fault is a stack overflow.
 const NEAR: usize = 64 << 10;
 const PAGE: usize = 4096;
-/// Room on such a stack for the failure, at the cost of the last frames.
+/// Bytes kept free on an overflowed stack for reporting the failure, at the cost of the last
+/// frames.
 const LAST_ROOM: usize = 256 << 10;
 
 /// The handler that raddle has for faults in its coroutines.
 static RADDLES: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// Gives the calling OS thread a stack for handlers, unless it has one. Rust programs do so themselves.
+/// Provides a stack for handlers to the calling OS thread, unless it has one. Rust programs do so
+/// themselves.
 pub(crate) fn prepare() {
-    // SAFETY: all-zero is a valid `stack_t`, and both descriptions outlive the calls. The new stack is never
-    // unmapped.
+    // SAFETY: `sigaltstack` needs valid descriptions and a stack that stays mapped. All-zero is a
+    // valid `stack_t`, both descriptions outlive the calls, and the new stack is never unmapped.
     unsafe {
         let mut old: libc::stack_t = std::mem::zeroed();
         libc::sigaltstack(null_mut(), &mut old);
@@ -52,11 +54,11 @@ pub(crate) fn prepare() {
     }
 }
 
-/// Comes before raddle's own handler, which is there once the first execution begins.
+/// Installs the handler before raddle's own, which is installed when the first execution begins.
 pub(crate) fn install() {
     RADDLES.get_or_init(|| {
-        // SAFETY: all-zero is a valid `sigaction`, both pointers are to live values, and the handler has the
-        // type that `SA_SIGINFO` asks for.
+        // SAFETY: `sigaction` needs valid descriptions and a handler of the type that `SA_SIGINFO`
+        // declares. All-zero is a valid `sigaction`, and both pointers are to live values.
         unsafe {
             let mut raddles: libc::sigaction = std::mem::zeroed();
             libc::sigaction(libc::SIGSEGV, null_mut(), &mut raddles);
@@ -71,10 +73,10 @@ pub(crate) fn install() {
     });
 }
 
-/// In a child that is not controlled: faults end it.
+/// In a child that is not controlled: makes faults end it.
 pub(crate) fn remove() {
     for (signal, _) in SIGNALS {
-        // SAFETY: `SIG_DFL` is an action for every signal.
+        // SAFETY: `signal` needs a valid action, and `SIG_DFL` is one for every signal.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
 }
@@ -102,14 +104,14 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
     }
 }
 
-/// The interrupted guest continues in [`land`], on its own stack, of which it loses nothing but, if there is
-/// no room left, the last frames.
+/// Makes the interrupted guest continue in [`land`], on its own stack. If no memory is left there,
+/// the last frames are lost.
 fn divert(signal: c_int, address: usize, context: &mut libc::ucontext_t) {
     let registers = &mut context.uc_mcontext.gregs;
     let [code, stack] = [libc::REG_RIP, libc::REG_RSP].map(|it| registers[it as usize] as usize);
     let start = running().end_of_stack().wrapping_sub(stack::STACK);
     let overflows = address.abs_diff(start) < NEAR && stack.abs_diff(start) < 2 * NEAR;
-    // The memory below cannot be read.
+    // The memory below is not readable.
     let stack = match overflows {
         true => stack.max((start + PAGE) & !(PAGE - 1)),
         false => stack,
@@ -118,7 +120,7 @@ fn divert(signal: c_int, address: usize, context: &mut libc::ucontext_t) {
         true => start + NEAR + LAST_ROOM,
         false => stack - RED_ZONE,
     };
-    // As if `land` had just been called.
+    // Registers and stack are those after a call of `land`.
     let values = [
         (libc::REG_RIP, land as *const () as usize),
         (libc::REG_RSP, (top & !15) - size_of::<usize>()),

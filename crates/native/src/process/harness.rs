@@ -15,7 +15,7 @@ const PAGE: usize = 4096;
 
 /// Stack pointer of `main` when it was stopped.
 static HARNESS: AtomicUsize = AtomicUsize::new(0);
-/// The same of the host's stack while `main` runs.
+/// Stack pointer of the host while `main` runs.
 static HOST: AtomicUsize = AtomicUsize::new(0);
 /// Function and argument of the test's thread.
 static TEST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
@@ -31,25 +31,25 @@ pub(crate) fn prepare() {
     HARNESS.store(frame, Relaxed);
 }
 
-/// Stack pointer of `main` when it was stopped.
+/// Returns the stack pointer of `main` when it was stopped.
 pub(crate) fn stack() -> usize {
     HARNESS.load(Relaxed)
 }
 
-/// The function of the test's thread, and its argument.
+/// Returns the function of the test's thread, and its argument.
 pub(crate) fn test() -> (usize, usize) {
     (TEST[0].load(Relaxed), TEST[1].load(Relaxed))
 }
 
-/// Why a `main` stopped.
+/// Reason why `main` stopped.
 pub(crate) enum Stop {
-    /// It has started the test.
+    /// `main` has started the test.
     Test,
-    /// It has ended.
+    /// `main` has ended, with this status.
     End(c_int),
 }
 
-/// Room for `main`, with nothing next to it.
+/// Maps a stack for `main`, between two inaccessible pages.
 fn map() -> Range<usize> {
     let memory = arena::map_for_program(STACK + 2 * PAGE) as usize;
     assert!(memory != 0, "raddle: no memory for a stack");
@@ -65,7 +65,7 @@ extern "C" fn begin() -> ! {
     stop(Stop::End(program::call()))
 }
 
-/// Lets `main` go on until it stops.
+/// Continues `main` until it stops.
 pub(crate) fn go_on() -> Stop {
     // SAFETY: `prepare` or the `swap` by which `main` stopped last has left the stack in `HARNESS`. A snapshot
     // that was restored since then contains both as they were at such a moment.
@@ -76,7 +76,7 @@ pub(crate) fn go_on() -> Stop {
     }
 }
 
-/// Stops `main` where it is.
+/// Stops `main` at its current position, for good.
 fn stop(why: Stop) -> ! {
     let word = match why {
         Stop::End(status) => status as u32 as usize,
@@ -88,7 +88,8 @@ fn stop(why: Stop) -> ! {
     unreachable!("raddle: main goes on after its end")
 }
 
-/// `main` starts a thread; returns the result of `pthread_create` if that is the test's.
+/// Handles the creation of a thread by `main`; returns the result of `pthread_create` if it is the
+/// test's.
 pub(crate) fn create(name: GuestPtr<usize>, function: usize, argument: usize) -> Option<c_int> {
     if phase::harness() != Harness::Before {
         return None;
@@ -102,12 +103,12 @@ pub(crate) fn create(name: GuestPtr<usize>, function: usize, argument: usize) ->
     Some(0)
 }
 
-/// True if `main` joins or detaches the test's thread, which has ended.
+/// True if the name is that of the test's thread, which has ended, and `main` joins or detaches it.
 pub(crate) fn is_test(name: usize) -> bool {
     phase::is_harness_main() && name == NAME
 }
 
-/// `main`, if it is that which calls, has ended.
+/// Stops `main` with this status, if `main` is the caller.
 pub(crate) fn exit(status: c_int) {
     if matches!(phase::harness(), Harness::Before | Harness::After) {
         stop(Stop::End(status));

@@ -1,7 +1,8 @@
-//! The program as a process: how it begins and ends, its faults, children and output.
+//! The program as a process: its beginning and end, its faults, children and output.
 
 pub(crate) mod children;
 pub(crate) mod cpp_exceptions;
+mod destructors;
 mod exit;
 pub(crate) mod exit_handlers;
 pub(crate) mod faults;

@@ -1,4 +1,4 @@
-//! The program's `main`, and beginning all over with it.
+//! The program's `main`, and the restart of the program.
 
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -7,29 +7,30 @@ use crate::abi::real::real;
 use crate::execution::running;
 use crate::host::{mode, phase};
 use crate::names::symbols;
+use crate::process::output;
 
 pub(crate) type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
 /// The program's own `main` and its arguments.
 static MAIN: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 
-/// Variable that selects what is checked.
+/// Variable that selects the subject of the check.
 pub(crate) const WANTED: &str = "RADDLE_NATIVE";
 pub(crate) const TEST: &str = "test";
 
-/// The program's own `main` is this.
+/// Sets the program's own `main`.
 pub(crate) fn set_main(main: usize) {
     MAIN[0].store(main, Relaxed);
 }
 
-/// Sets the arguments of `main`, which is checked.
+/// Sets the arguments of `main`, which is the subject of the check.
 pub(crate) fn set_arguments(values: [usize; 3]) {
     for (place, value) in MAIN[1..].iter().zip(values) {
         place.store(value, Relaxed);
     }
 }
 
-/// The program's own `main`.
+/// Returns the program's own `main`.
 pub(crate) fn main() -> usize {
     MAIN[0].load(Relaxed)
 }
@@ -37,26 +38,28 @@ pub(crate) fn main() -> usize {
 /// Calls `main` with its arguments.
 pub(crate) fn call() -> c_int {
     let [main, count, arguments, environment] = MAIN.each_ref().map(|it| it.load(Relaxed));
-    // SAFETY: `set` was given the `main` of the program, which takes these arguments of the system.
+    // SAFETY: `set_main` was called with the `main` of the program, which takes these arguments of
+    // the system.
     unsafe {
         let main: Main = std::mem::transmute(main);
         main(count as c_int, arguments as *mut _, environment as *mut _)
     }
 }
 
-/// True if `main` is checked.
+/// True if `main` is the subject of the check.
 pub(crate) fn is_checked() -> bool {
     MAIN[2].load(Relaxed) != 0
 }
 
-/// Starts the program again, with another setting in its environment; the check has had no result so far.
-/// `main` must be checked. Returns if that fails.
+/// Starts the program again, with another setting in its environment, before the check has a
+/// result. `main` must be the subject of the check. Returns if that fails.
 pub(crate) fn exec_again(setting: &str, value: &str) {
-    // Ours, which this function is in.
+    // This library, which contains this function.
     let Some(library) = symbols::file(exec_again as *const () as usize) else {
         return;
     };
     let arguments = MAIN[2].load(Relaxed) as *const *const c_char;
+    output::restore_errors();
     // SAFETY: `set_var` must not race with a use of the environment: no other thread of raddle's uses it, and
     // those of the program wait for this one. `execv` needs a list of C strings that ends with null, as the
     // arguments of the system do.
@@ -72,9 +75,12 @@ pub(crate) fn exec_again(setting: &str, value: &str) {
             std::env::remove_var(name);
         }
     }
+    if !phase::is_test() {
+        output::discard_errors();
+    }
 }
 
-/// The program is over, whatever its other threads do.
+/// Ends the program, independently of its other threads.
 pub(crate) fn end() {
     running().end_program();
     mode::next_epoch();

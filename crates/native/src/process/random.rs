@@ -18,19 +18,19 @@ impl Part for RandomNumbers {}
 
 pub(crate) static RANDOM_NUMBERS: PartCell<RandomNumbers> = PartCell::new();
 
-/// The next number of the running thread.
+/// Returns the next number of the running thread.
 fn next() -> u64 {
     let thread = running().thread().index();
     let states = &mut RANDOM_NUMBERS.get().0;
     while states.len() <= thread {
-        // Far from each other.
+        // First states are far from each other, so that sequences do not overlap.
         let first = (states.len() as u64) << 48;
         states.push(first);
     }
     split_mix(&mut states[thread])
 }
 
-/// The next number by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// Returns the next number by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -45,7 +45,7 @@ pub(crate) fn fill(to: GuestPtr<u8>, size: usize) {
     }
 }
 
-/// The largest request of `getentropy`.
+/// Maximum bytes of one request of `getentropy`, by its specification.
 const MOST: usize = 256;
 
 interpose! {
@@ -63,7 +63,7 @@ interpose! {
     }
 
     fn arc4random_uniform(limit: u32) -> u32 as below("rsi") _code {
-        // The bias is of no concern here.
+        // The bias of the remainder is irrelevant here.
         (next() as u32).checked_rem(limit).unwrap_or(0)
     }
 }
@@ -85,7 +85,7 @@ extern "C" fn entropy(to: GuestPtr<u8>, size: usize, _code: usize) -> c_int {
     0
 }
 
-/// C++'s `std::random_device`, which asks the processor.
+/// Replaces C++'s `std::random_device`, which queries the processor.
 extern "C" fn of_device(device: *mut c_void, _code: usize) -> c_uint {
     if !mode::is_guest() {
         type Device = *mut c_void;

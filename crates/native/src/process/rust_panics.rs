@@ -1,10 +1,11 @@
 //! Panics of Rust programs.
 //!
-//! The message and place of a panic are in the output of the program's own hook to standard error; they are
-//! read there, and not printed in every execution. Then the panic becomes an exception, which the unwinder
-//! carries up the stack. It asks the frames on the way whether they catch it, and those that do, or have
-//! something to clean up, set where they continue. The last frame that continued has caught the panic. If
-//! that is outside of the thread's function, the panic has ended the thread.
+//! The message and place of a panic are in the output of the program's own hook to standard error;
+//! they are read there, and not printed in every execution. Then the panic becomes an exception,
+//! which the unwinder carries up the stack. It calls the frames on the way. Those that catch the
+//! exception or have cleanup code set the address at which they continue. The last frame that
+//! continued has caught the panic. If that frame is outside of the thread's function, the panic has
+//! ended the thread.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -23,12 +24,13 @@ use crate::names::symbols;
 
 /// Class of Rust's exceptions.
 const RUST: u64 = u64::from_ne_bytes(*b"MOZ\0RUST");
-/// Number of frames from the beginning of a thread that are searched.
+/// Maximum number of frames from the beginning of a thread that are searched.
 const FRAMES: usize = 64;
-/// Functions that call those of threads and tests. A panic that is caught there has ended the thread or test.
+/// Functions that call those of threads and tests. A panic caught there has ended the thread or
+/// test.
 const BEGIN: &str = "__rust_begin_short_backtrace";
 const BEGIN_OF_TEST: &str = "test::__rust_begin_short_backtrace";
-/// Number of bytes of a thread's output that are kept.
+/// Maximum bytes of a thread's output that are kept.
 const KEPT: usize = 64 << 10;
 /// Start of the hook's output, in newer versions after an empty line.
 const BEGINS: &[u8] = b"thread '";
@@ -45,19 +47,19 @@ struct Begun {
     after: usize,
     /// The frame in which the function of the thread, or the test, begins.
     bottom: usize,
-    /// The thread that has joined it, which handles the panic then.
+    /// The thread that has joined the panicked one, and so handles the panic.
     joined_by: Option<ThreadId>,
 }
 
 /// State of a thread.
 #[derive(Default)]
 struct Thread {
-    /// Its output to standard error since its last panic; while it panics, the output of the hook.
+    /// Output to standard error since its last panic; while it panics, the output of the hook.
     printed: Vec<u8>,
-    /// True if std's hook prints.
+    /// True while std's hook prints.
     is_panicking: bool,
     panics: Vec<Begun>,
-    /// The last frame that went on with an exception, and which.
+    /// Last frame that continued with an exception, and that exception.
     landed: (usize, usize),
 }
 
@@ -66,7 +68,7 @@ struct Thread {
 pub(crate) struct Panics {
     /// State of each thread, by its number.
     threads: Vec<Thread>,
-    /// True if the test was to panic, so that no panic of the execution is a failure.
+    /// True if the test was expected to panic, so that no panic of the execution is a failure.
     are_forgiven: bool,
 }
 
@@ -74,7 +76,7 @@ impl Part for Panics {}
 
 pub(crate) static PANICS: PartCell<Panics> = PartCell::new();
 
-/// At the beginning of a check: has the unwinder do its one-time initialisation.
+/// At the beginning of a check: triggers the one-time initialisation of the unwinder.
 pub(crate) fn prepare() {
     unsafe extern "C" fn look(_: *mut c_void, _: *mut c_void) -> c_int {
         0
@@ -101,7 +103,8 @@ fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Thread) -> R) -> R {
     use_it(&mut threads[thread.index()])
 }
 
-/// In host mode: the running guest prints to standard error. Returns true if a panic does.
+/// In host mode: records output of the running guest to standard error. Returns true if it is that
+/// of a panic.
 pub(crate) fn prints(bytes: &[u8]) -> bool {
     let line = bytes.strip_prefix(b"\n").unwrap_or(bytes);
     with(running().thread(), |thread| {
@@ -110,7 +113,7 @@ pub(crate) fn prints(bytes: &[u8]) -> bool {
             thread.printed.clear();
         }
         thread.printed.extend(bytes);
-        // For a panic the beginning is kept, otherwise the end.
+        // For a panic the first bytes are kept, otherwise the last.
         match thread.is_panicking {
             true => thread.printed.truncate(KEPT),
             false => {
@@ -133,7 +136,7 @@ fn read(printed: &[u8]) -> Option<(String, String)> {
     Some((message.trim_end_matches('\n').to_owned(), place.to_owned()))
 }
 
-/// In guest mode: an exception begins.
+/// In guest mode: records that an exception begins.
 extern "C" fn raise(exception: *mut c_void) {
     // SAFETY: the C++ ABI lets every exception begin with its class, a number of 8 bytes.
     if unsafe { exception.cast::<u64>().read() } != RUST {
@@ -155,7 +158,7 @@ extern "C" fn raise(exception: *mut c_void) {
             let now = native.count_events();
             let (message, place, after) = match (said, thread.panics.last()) {
                 (Some((message, place)), _) => (message, Some(place), now),
-                // Nothing is printed when a panic that was caught goes on.
+                // The hook prints nothing when a caught panic is resumed.
                 (None, Some(last)) => (last.message.clone(), last.place.clone(), last.after),
                 (None, None) => ("(a panic without a text)".to_owned(), None, now),
             };
@@ -172,10 +175,10 @@ extern "C" fn raise(exception: *mut c_void) {
     });
 }
 
-/// In host mode: the running thread calls `abort`. Returns the message and the place of its panic, if that is
-/// why: the hook has printed, and no exception began.
+/// In host mode: returns the message and the place of the panic by which the running thread calls
+/// `abort`. In that case the hook has printed, and no exception began.
 pub(crate) fn aborts() -> Option<(String, String)> {
-    /// Messages of panics that say no more than that another one cannot go on.
+    /// Messages of panics which only state that another panic cannot continue.
     const CANNOT_UNWIND: [&str; 2] = [
         "panic in a function that cannot unwind",
         "panic in a destructor during cleanup",
@@ -184,7 +187,7 @@ pub(crate) fn aborts() -> Option<(String, String)> {
     with(running().thread(), |thread| {
         let said = thread.is_panicking.then(|| read(&thread.printed)).flatten();
         let (message, place) = said?;
-        // What is printed after the message of the hook is about the abort.
+        // Output after the message of the hook is about the abort.
         let message = message.split("\nthread ").next().unwrap_or_default();
         let is_about_another = CANNOT_UNWIND.iter().any(|text| message.starts_with(text));
         match thread.panics.last() {
@@ -198,7 +201,7 @@ pub(crate) fn aborts() -> Option<(String, String)> {
     })
 }
 
-/// If the running thread panics because threads of its scope did, it knows of that.
+/// Records the running thread as the joiner of threads of its scope, if it panics because they did.
 fn join_scoped(joiner: ThreadId) {
     const SCOPED: &str = "a scoped thread panicked";
     let threads = &mut PANICS.get().threads;
@@ -216,7 +219,7 @@ fn join_scoped(joiner: ThreadId) {
     }
 }
 
-/// The last frames that the unwinder has come to: where each is on the stack, and an instruction in it.
+/// The last frames that the unwinder has reached: stack address of each, and an instruction in it.
 struct Frames {
     list: [(usize, usize); FRAMES],
     count: usize,
@@ -244,7 +247,7 @@ impl Frames {
         0
     }
 
-    /// Returns the frame of the thread's function, or of the test's; the end of memory if it is not known.
+    /// Returns the frame of the thread's function, or of the test's; the end of memory if unknown.
     fn bottom(&self) -> usize {
         static BEGINNINGS: OnceLock<Vec<(Range<usize>, bool)>> = OnceLock::new();
         let beginnings = BEGINNINGS.get_or_init(|| {
@@ -260,7 +263,7 @@ impl Frames {
                 beginnings.find(|(range, _)| range.contains(&code.wrapping_sub(1)))?;
             Some((*is_test, frame))
         });
-        // That of a test is inside of that of its thread.
+        // The frame of a test is inside of that of its thread.
         found.max().map_or(usize::MAX, |(_, frame)| frame)
     }
 }
@@ -270,8 +273,8 @@ preceded! {
     fn _Unwind_RaiseException(exception: *mut c_void) -> c_int => raise;
 }
 
-/// A frame goes on: its registers are prepared, and the first of those that it learns the exception by is
-/// `rax`.
+/// Prepares the registers of a frame that continues. The first of those that receive the exception
+/// is `rax`.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn _Unwind_SetGR(context: *mut c_void, register: c_int, value: usize) {
     const RAX: c_int = 0;
@@ -284,7 +287,7 @@ unsafe extern "C" fn _Unwind_SetGR(context: *mut c_void, register: c_int, value:
     forward!(fn _Unwind_SetGR(context: *mut c_void, register: c_int, value: usize) -> ())
 }
 
-/// In host mode: the function of the running thread has returned; perhaps a panic has ended it.
+/// In host mode: records the panic that has ended the running thread, if one has.
 pub(crate) fn finish() {
     let native = running();
     let ended = with(native.thread(), |thread| {
@@ -300,11 +303,11 @@ pub(crate) fn finish() {
     }
 }
 
-/// A test has ended, in its own thread, and its harness with this status.
+/// Judges a test that has ended, in its own thread, by the status of its harness.
 pub(crate) fn judge(status: c_int) {
     let native = running();
     if status == 0 {
-        // It was to panic, and all that has panicked is part of that.
+        // The test was expected to panic, and all panics are part of that.
         if native.has_panicked() {
             native.forgive_panics();
             PANICS.get().are_forgiven = true;
@@ -324,7 +327,8 @@ pub(crate) fn judge(status: c_int) {
     native.fail(Manner::Assertion, message, None);
 }
 
-/// Returns why a test failed that has not panicked: the error that it returned, or the note of its harness.
+/// Returns the reason why a test failed without a panic: the error that it returned, or the note of
+/// its harness.
 fn reason(printed: &str, said: &str) -> String {
     let error = printed.lines().rfind(|line| line.starts_with("Error: "));
     let note = said.lines().find_map(|line| line.strip_prefix("note: "));

@@ -1,5 +1,5 @@
-//! Threads that raddle does not control: those that were there before, and those that a program starts
-//! without asking the C library for threads.
+//! Threads that raddle does not control: those from before the check, and those that a program
+//! starts without the C library's functions for threads.
 
 use std::ffi::{c_int, c_long};
 
@@ -9,10 +9,10 @@ use crate::execution::shadow_stack;
 use crate::host::mode::host;
 use crate::threads::failure;
 
-/// raddle's own thread has this name, as far as the kernel keeps it.
+/// Name of raddle's own thread, as far as the kernel keeps it.
 const WATCHDOG: &str = "raddle watchdog";
 
-/// At the beginning of a check: says which threads are there already.
+/// At the beginning of a check: warns of threads that run already.
 pub(crate) fn warn() {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
         return;
@@ -39,11 +39,12 @@ pub(crate) fn warn() {
     }
 }
 
-/// In guest mode: a new thread that shares memory is not controlled. Processes are not refused.
+/// In guest mode: refuses a new thread that shares memory, because it would not be controlled.
+/// Processes are not refused.
 pub(crate) fn refuse(number: c_long, flags: usize, code: usize) -> Option<Result<c_long, c_int>> {
     let flags = match number {
-        // SAFETY: callers of `clone3` pass the address of a struct that begins with the flags; if they do
-        // not, the fault is theirs.
+        // SAFETY: callers of `clone3` must pass the address of a struct that begins with the flags;
+        // if they do not, the fault is theirs.
         libc::SYS_clone3 => unsafe { (flags as *const u64).read() },
         _ => flags as u64,
     };

@@ -1,4 +1,4 @@
-//! Names of memory in stories: variables, blocks of the heap and places on stacks.
+//! Names of memory in stories: variables, blocks of the heap and positions on stacks.
 
 use raddle_engine::ThreadId;
 
@@ -10,9 +10,9 @@ use crate::memory::{blocks, heap_range, objects};
 use crate::names::{regions, symbols};
 use crate::threads::guests;
 
-/// The variable at an address, with the part of it that is there.
+/// Returns the variable at an address, with the field or element there.
 pub(crate) fn variable(address: usize) -> Option<String> {
-    // Locks of Rust's standard library that have no name are counted, as raddle's are.
+    // Locks of Rust's standard library without a name are numbered, as raddle's are.
     let is_counted = regions::is_rust() && objects::is_known(address);
     let block = block_name(address).filter(|_| !is_counted);
     if is_counted && block.is_none() && heap_range::contains(address) {
@@ -46,7 +46,7 @@ fn block_name(address: usize) -> Option<String> {
     Some(format!("block of {file}:{}{at}", place.line))
 }
 
-/// The size of the counts of an `Arc`.
+/// Bytes of the counts of an `Arc`.
 const COUNTS: usize = 16;
 
 fn bytes(count: usize) -> String {
@@ -85,7 +85,7 @@ pub(crate) fn describe(address: usize) -> Option<String> {
     Some(text)
 }
 
-/// Names an address on the stack of a thread, by the distance from where the stack ends.
+/// Names an address on the stack of a thread, by its distance from the end of the stack.
 fn stack_name(address: usize) -> Option<String> {
     let native = if_running()?;
     let functions = guests::functions()?;
@@ -102,7 +102,7 @@ fn stack_name(address: usize) -> Option<String> {
     if let Some(name) = local(address, ends[owner], function) {
         return Some(name);
     }
-    let name = native.title(ThreadId::new(owner));
+    let name = native.try_title(ThreadId::new(owner))?;
     Some(format!("{name}'s stack-{}", ends[owner] - address))
 }
 

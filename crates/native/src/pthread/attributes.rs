@@ -13,7 +13,7 @@ use crate::threads::interpose::interpose;
 
 type Attributes = *mut libc::pthread_attr_t;
 
-/// Room for the name of a thread, with the zero at its end.
+/// Bytes of the name of a thread, with the zero at its end.
 const NAME: usize = 16;
 
 interpose! {
@@ -57,8 +57,9 @@ interpose! {
         };
         let start = running().end_of_stack_of(thread) - stack::STACK;
         let is_detached = guests::with(thread, |guest| guest.is_detached);
-        // SAFETY: the functions need room for attributes, which callers of this function promise, and the last
-        // two attributes that were initialised, as the first one does. The stack is that of a thread.
+        // SAFETY: the functions need memory for attributes, which callers of this function promise.
+        // The last two need attributes that were initialised, as the first one does. The stack is
+        // that of a thread.
         unsafe {
             libc::pthread_attr_init(to);
             libc::pthread_attr_setdetachstate(to, c_int::from(is_detached));
@@ -98,7 +99,8 @@ interpose! {
     fn pthread_getaffinity_np(
         _name: usize, size: usize, set: *mut libc::cpu_set_t
     ) -> c_int as processors("rcx") _code {
-        // SAFETY: the function writes a set of at most this size, and callers of ours promise as much room.
+        // SAFETY: the function writes a set of at most this size, and callers of ours promise that
+        // much memory.
         match unsafe { libc::sched_getaffinity(0, size, set) } {
             0 => 0,
             _ => libc::EINVAL,

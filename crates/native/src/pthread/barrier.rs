@@ -57,7 +57,7 @@ interpose! {
             object = Some(barrier);
             Operation::Meet { barrier }
         });
-        // Threads of the group that have left may have destroyed it by now.
+        // Threads of the group that have left may have destroyed the barrier by now.
         posix_object(barrier).end_without_it(code);
         let member = native.thread();
         let leads = object.map(|barrier| native.perform(code, |_| Operation::Leads {

@@ -1,5 +1,5 @@
-//! The threads of C11, which are those of POSIX under other names. The C library's do not call the
-//! functions of POSIX by name.
+//! The threads of C11, which are those of POSIX under other names. The C library's versions do not
+//! call the functions of POSIX by name.
 
 use std::ffi::{c_int, c_void};
 

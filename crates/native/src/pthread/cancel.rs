@@ -1,7 +1,7 @@
-//! How threads end themselves and each other before their function returns.
+//! Ends of threads before their function returns, by themselves and by other threads.
 //!
-//! A thread that is cancelled ends at the next function that is a cancellation point by POSIX. That is so
-//! with asynchronous cancellation too, which may be as late as that.
+//! A cancelled thread ends at the next cancellation point of POSIX. With asynchronous cancellation
+//! too: it may take effect as late as that.
 
 use std::ffi::c_int;
 
@@ -21,7 +21,7 @@ use crate::threads::unwind::{self, Handler};
 const ENABLE: c_int = 0;
 const DISABLE: c_int = 1;
 
-/// Threads with asynchronous cancellation; only reported back to the program.
+/// Threads with asynchronous cancellation; only used to return the old type.
 #[derive(Default)]
 pub(crate) struct Asynchronous(Vec<ThreadId>);
 
@@ -105,7 +105,7 @@ extern "C" fn exit_c11(value: c_int, code: usize) {
     exit(value as usize, code);
 }
 
-/// A handler has done its work, and the thread is still to end.
+/// Continues the end of a thread after a cleanup handler.
 extern "C" fn go_on(handler: *mut Handler, _code: usize) {
     if !mode::is_guest() {
         forward!(fn __pthread_unwind_next(handler: *mut Handler) -> ());

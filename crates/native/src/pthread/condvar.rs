@@ -46,7 +46,7 @@ fn place(condvar: Condvar) -> QueueKey {
     }
 }
 
-/// The same as [`wait_for`], in a program where something may put an end to the wait.
+/// As [`wait_for`], in a program where cancellations or signals may interrupt the wait.
 fn wait_interruptibly(condvar: Condvar, mutex: Mutex, until: Option<Time>, code: usize) -> c_int {
     let native = running();
     let place = place(condvar);
@@ -55,9 +55,9 @@ fn wait_interruptibly(condvar: Condvar, mutex: Mutex, until: Option<Time>, code:
     let waiter = queues::new_waiter(KIND);
     queues::enqueue(place, waiter);
     let depth = mutex::let_go(mutex, code);
-    // That the time runs out before anything else is always possible, and later is no different.
+    // The timeout may always come before any notification; a later one adds no class.
     let interrupt = match until.filter(|_| timeout) {
-        // Others may well run meanwhile.
+        // Other threads may run meanwhile.
         Some(until) => {
             let time = time::time_left(until);
             native.perform(code, |_| Operation::Sleep { time });
@@ -72,7 +72,7 @@ fn wait_interruptibly(condvar: Condvar, mutex: Mutex, until: Option<Time>, code:
         native.pass_time(time::time_left(until));
     }
     let lost = mutex::take_again(mutex, depth, code);
-    // A notified thread leaves the request for later; so does one that has only to handle a signal.
+    // A notified thread leaves the request for later; so does one that only has to handle a signal.
     if !was_woken {
         goes_on = interrupts::act(interrupt, code);
     }

@@ -1,5 +1,5 @@
-//! Variables of C++ functions that are initialised when they are first used. The compiler reads the
-//! first byte of a guard by itself, as an atomic, before it calls these.
+//! Variables of C++ functions that are initialised at their first use. The compiler reads the first
+//! byte of a guard itself, as an atomic, before it calls these.
 
 use std::ffi::c_int;
 
@@ -27,7 +27,7 @@ watched! {
     fn __cxa_guard_abort(guard: GuestPtr<u8>) -> () as abort("rsi");
 }
 
-/// True if the caller is to initialise the variable.
+/// Returns 1 if the caller must initialise the variable, and 0 otherwise.
 extern "C" fn acquire(guard: GuestPtr<u8>, code: usize) -> c_int {
     if guard.read() != 0 {
         return 0;

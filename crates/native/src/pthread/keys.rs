@@ -1,5 +1,5 @@
-//! Values that each thread has under a key. The C library keeps them in a place that is not reset with
-//! the rest, so those of guests are kept here; the keys themselves are the C library's.
+//! Thread-specific values by key. The C library's are not reset between executions, so those of
+//! guests are kept here; the keys themselves are the C library's.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
@@ -14,7 +14,7 @@ use crate::threads::guests;
 use crate::threads::interpose::interpose;
 
 const MOST_KEYS: usize = 1024;
-/// Number of rounds of destructors that set values again, as in the C library.
+/// Maximum rounds of destructors that set values again, as in the C library.
 const ROUNDS: usize = 4;
 
 type Destructor = usize;
@@ -28,7 +28,7 @@ pub(crate) struct Keys(BTreeMap<usize, Destructor>);
 
 impl Part for Keys {
     fn renew(&mut self) {
-        // Without a snapshot the program still has the keys of executions before.
+        // Without a snapshot the program still has the keys of earlier executions.
         if restart::is_snapshot() {
             let Keys(destructors) = self;
             destructors.clear();
@@ -38,7 +38,7 @@ impl Part for Keys {
 
 pub(crate) static KEYS: PartCell<Keys> = PartCell::new();
 
-/// A key was created with this destructor, or deleted.
+/// Records that a key was created with this destructor, or deleted.
 fn set_destructor(key: usize, destructor: Destructor) {
     if key >= MOST_KEYS {
         return;
@@ -95,8 +95,8 @@ interpose! {
     }
 }
 
-/// Runs the destructors of the running thread's values, in the order of the keys. Each sees the values under
-/// later keys.
+/// Runs the destructors of the running thread's values, in the order of the keys. Values under
+/// later keys are still set.
 pub(crate) fn run_destructors() {
     for _ in 0..ROUNDS {
         let mut ran = false;

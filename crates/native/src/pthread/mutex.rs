@@ -1,7 +1,8 @@
 //! Mutexes of all types.
 //!
-//! The memory of a mutex has only its type. A lock with a time limit takes the mutex if it is free, and times
-//! out otherwise: the limit may always pass before an unlock, and an unlock in time comes before.
+//! The memory of a mutex has only its type. A lock with a time limit takes the mutex if it is free,
+//! and times out otherwise: the limit may always pass before an unlock. An unlock within the limit
+//! is covered by executions in which it precedes the lock.
 
 use std::ffi::{c_int, c_void};
 
@@ -20,11 +21,11 @@ type Mutex = *mut libc::pthread_mutex_t;
 type Time = *const libc::timespec;
 
 const KIND: &str = "mutex";
-/// Where a mutex has its type, and which bits of it.
+/// Offset of the type in a mutex, and the mask of its bits.
 const TYPE_FIELD: usize = 16;
 const TYPE: c_int = 3;
 
-/// A mutex with this bit there notices when a thread ends that has it.
+/// Bit of the type of a robust mutex, whose users are notified when its holder has ended.
 const ROBUST: c_int = 16;
 
 fn type_field(mutex: Mutex) -> c_int {
@@ -44,9 +45,9 @@ fn is_robust(mutex: Mutex) -> bool {
 /// The robust mutexes of the execution.
 #[derive(Default)]
 pub(crate) struct RobustMutexes {
-    /// Those that are held, and their holders.
+    /// Mutexes that are held, and their holders.
     taken: Vec<(ThreadId, usize)>,
-    /// Those that were unlocked in an inconsistent state, after their owner had ended.
+    /// Mutexes that were unlocked in an inconsistent state, after their owner had ended.
     lost: Vec<usize>,
 }
 
@@ -54,7 +55,7 @@ impl Part for RobustMutexes {}
 
 pub(crate) static ROBUST_MUTEXES: PartCell<RobustMutexes> = PartCell::new();
 
-/// Forgets the address: another mutex comes next.
+/// Removes the mutex at the address, where a new one follows.
 fn forget(address: usize) {
     objects::forget(address..address + 1);
     ROBUST_MUTEXES
@@ -64,7 +65,7 @@ fn forget(address: usize) {
     ROBUST_MUTEXES.get().lost.retain(|&lost| lost != address);
 }
 
-/// A thread ends: unlocks its robust mutexes as poisoned.
+/// Unlocks the robust mutexes of a thread that ends, as poisoned.
 pub(crate) fn leave_behind() {
     let thread = running().thread();
     let is_own = |&(by, _): &(ThreadId, usize)| by == thread;
@@ -72,13 +73,13 @@ pub(crate) fn leave_behind() {
     ROBUST_MUTEXES.get().taken.sort_by_key(is_own);
     while let Some((_, mutex)) = next() {
         objects::let_go(mutex);
-        // No code of the program runs any more that could fail.
+        // No code of the program that could fail runs any more.
         call_anyway(mutex as Mutex, Call::Unlock { poison: true }, 0);
         ROBUST_MUTEXES.get().taken.sort_by_key(is_own);
     }
 }
 
-/// A robust mutex was taken; returns the result of the lock.
+/// Records that a robust mutex was taken; returns the result of the lock.
 fn took_robust(mutex: Mutex, poisoned: bool, code: usize) -> c_int {
     let address = mutex as usize;
     if ROBUST_MUTEXES.get().lost.contains(&address) {
@@ -94,7 +95,7 @@ fn took_robust(mutex: Mutex, poisoned: bool, code: usize) -> c_int {
     if poisoned { libc::EOWNERDEAD } else { 0 }
 }
 
-/// A robust mutex is about to be given back.
+/// Records that a robust mutex is about to be released.
 fn give_back_robust(address: usize) {
     ROBUST_MUTEXES
         .get()
@@ -109,7 +110,7 @@ fn call(mutex: Mutex, call: Call, code: usize) -> Reply {
     posix_object(mutex).during(code, || call_anyway(mutex, call, code))
 }
 
-/// The same, whether the mutex is there or not.
+/// As [`call`], without a check that the mutex is live.
 fn call_anyway(mutex: Mutex, call: Call, code: usize) -> Reply {
     let initial = || Object::Mutex(object::mutex::Mutex::default());
     objects::call(mutex as usize, KIND, initial, call, code)
@@ -123,7 +124,7 @@ fn posix_object(mutex: Mutex) -> PosixObject {
     }
 }
 
-/// How long a lock waits.
+/// Duration of a lock's wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Patience {
     None,
@@ -131,7 +132,7 @@ enum Patience {
     Endless,
 }
 
-/// Takes the mutex, waiting for it or not.
+/// Takes the mutex, with or without waiting; returns an error, or 0.
 fn take(mutex: Mutex, patience: Patience, code: usize) -> c_int {
     let address = mutex as usize;
     posix_object(mutex).begin(code);
@@ -184,7 +185,7 @@ fn give_back(mutex: Mutex, code: usize) -> c_int {
     0
 }
 
-/// Gives the mutex back, however many times over the running thread has it; how many times that is.
+/// Releases all holds of the mutex by the running thread; returns their number.
 pub(super) fn let_go(mutex: Mutex, code: usize) -> u32 {
     let depth = objects::with(mutex as usize, |known| known.depth);
     if is_robust(mutex) {
@@ -195,7 +196,7 @@ pub(super) fn let_go(mutex: Mutex, code: usize) -> u32 {
     depth.unwrap_or(1)
 }
 
-/// Takes the mutex again, as many times over; returns an error, or 0.
+/// Takes the mutex again, with this number of holds; returns an error, or 0.
 pub(super) fn take_again(mutex: Mutex, depth: u32, code: usize) -> c_int {
     let error = take(mutex, Patience::Endless, code);
     objects::with(mutex as usize, |known| known.depth = depth);
@@ -257,7 +258,7 @@ fn clear(mutex: Mutex, code: usize) {
     call(mutex, Call::ClearPoison, code);
 }
 
-/// Converts `EBUSY` to a timeout, and lets that time pass.
+/// Converts `EBUSY` to a timeout, and advances the clock to the deadline.
 pub(super) fn in_time(result: c_int, until: Time) -> c_int {
     const SECOND: i64 = 1_000_000_000;
     // SAFETY: functions with a deadline demand an address that can be read.

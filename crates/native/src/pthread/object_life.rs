@@ -1,8 +1,8 @@
-//! Life of the objects of POSIX: mutexes, condition variables and others.
+//! Lifetimes of the objects of POSIX: mutexes, condition variables and others.
 //!
-//! An object must not be used after it was destroyed, and what other threads do with it must happen before it
-//! is destroyed or initialised again. The memory of a destroyed object is filled with a pattern, so that a
-//! program which overwrites it, by a static initialiser for example, has a new object.
+//! An object must not be used after it was destroyed, and uses by other threads must happen before
+//! it is destroyed or initialised again. The memory of a destroyed object is filled with a pattern.
+//! So a program that overwrites it, by a static initialiser for example, has a new object.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ const DESTROYED: u8 = 0xd5;
 pub(super) struct PosixObject {
     pub(super) address: usize,
     pub(super) size: usize,
-    /// What its users do, and its kind: "uses a mutex".
+    /// Verb and kind for messages: "uses a mutex".
     pub(super) what: &'static str,
 }
 
@@ -52,7 +52,7 @@ impl Part for ObjectLives {
 
 pub(crate) static OBJECT_LIVES: PartCell<ObjectLives> = PartCell::new();
 
-/// Forgets the objects at these addresses: others come next.
+/// Removes the objects at these addresses, which others will use.
 pub(crate) fn forget(range: Range<usize>) {
     let mut lives = OBJECT_LIVES.get();
     lives.uses.forget(range.clone());
@@ -74,20 +74,21 @@ impl PosixObject {
         self.what.trim_start_matches("uses ")
     }
 
-    /// In host mode: an operation on it begins. Fails the thread if it is not there.
+    /// In host mode: begins an operation on the object. Fails the thread if the object is not live.
     pub(super) fn begin(self, site: usize) {
         self.use_at(site).begin();
         self.check(site);
     }
 
-    /// In host mode: the operation was performed. Fails the thread if it is not there any more.
+    /// In host mode: ends an operation on the object. Fails the thread if the object is not live
+    /// any more.
     pub(super) fn end(self, site: usize) {
         self.use_at(site).end();
         self.check(site);
         self.record(site);
     }
 
-    /// The same, where the object may have been destroyed since.
+    /// As [`end`](Self::end), where the object may have been destroyed meanwhile.
     pub(super) fn end_without_it(self, site: usize) {
         self.use_at(site).record();
         self.record(site);
@@ -101,7 +102,7 @@ impl PosixObject {
             .record(self.address, self.use_at(site));
     }
 
-    /// Performs an operation on it, in host mode.
+    /// In host mode: performs an operation on the object.
     pub(super) fn during<R>(self, site: usize, operation: impl FnOnce() -> R) -> R {
         self.begin(site);
         let result = operation();
@@ -109,7 +110,7 @@ impl PosixObject {
         result
     }
 
-    /// In host mode: the program initialises it.
+    /// In host mode: records that the program initialises the object.
     pub(super) fn initialise(self, site: usize) {
         self.use_at(site).begin();
         self.check_order("initialises", site);
@@ -118,11 +119,12 @@ impl PosixObject {
         OBJECT_LIVES.get().initialised.insert(self.address, now);
     }
 
-    /// In host mode: the program destroys it.
+    /// In host mode: records that the program destroys the object.
     pub(super) fn destroy(self, site: usize) {
         self.begin(site);
         self.check_order("destroys", site);
-        // SAFETY: the object is there, and is not used any more as the call says.
+        // SAFETY: writing needs memory that is mapped and not in use: `begin` has checked the
+        // former, and the program destroys the object.
         unsafe { (self.address as *mut u8).write_bytes(DESTROYED, self.size) };
         let mut lives = OBJECT_LIVES.get();
         lives.uses.forget(self.address..self.address + 1);
@@ -134,7 +136,7 @@ impl PosixObject {
     /// Fails the thread if the object was destroyed.
     fn check(self, site: usize) {
         let is_destroyed = (self.address..self.address + self.size)
-            // SAFETY: the memory of the object is there.
+            // SAFETY: reading needs mapped memory: `begin` has checked that the object is mapped.
             .all(|address| unsafe { (address as *const u8).read_volatile() } == DESTROYED);
         if !is_destroyed {
             return;
@@ -152,8 +154,8 @@ impl PosixObject {
         failure::fail_in(Manner::Memory, message, site)
     }
 
-    /// Fails the thread, which has not used the object before, if the initialisation by another thread is not
-    /// ordered before that.
+    /// Fails the thread at its first use of the object, if the initialisation by another thread
+    /// does not happen before that.
     fn check_begin(self, site: usize) {
         let mut lives = OBJECT_LIVES.get();
         if lives.uses.is_used(self.address) {
@@ -175,7 +177,8 @@ impl PosixObject {
         }
     }
 
-    /// Fails the thread if another thread's use is not ordered before what the thread does to the object.
+    /// Fails the thread if another thread's use does not happen before its own action on the
+    /// object.
     fn check_order(self, does: &str, site: usize) {
         let Some(one) = OBJECT_LIVES.get().uses.unordered(self.address) else {
             return;

@@ -1,4 +1,4 @@
-//! Things to be done once.
+//! One-time initialisation.
 
 use std::ffi::c_int;
 
@@ -38,7 +38,7 @@ entry! {
 
 type Function = extern "C-unwind" fn();
 
-/// A call in progress; if it is left before it is done, another thread may begin again.
+/// A call in progress. If it is left before its end, another thread may begin again.
 struct Doing {
     once: Once,
     code: usize,
@@ -67,7 +67,7 @@ pub(super) extern "C-unwind" fn do_once(once: Once, function: Function, code: us
         function();
         doing.is_done = true;
         drop(doing);
-        // Uncontrolled threads ask the C library later.
+        // Uncontrolled threads use the C library later.
         once.write(DONE);
     }
     0

@@ -22,7 +22,7 @@ type Time = *const libc::timespec;
 
 const KIND: &str = "semaphore";
 
-/// The number of permits, as the C library keeps it on 64-bit systems.
+/// Returns the address of the number of permits, as the C library keeps it on 64-bit systems.
 fn permits(semaphore: Semaphore) -> GuestPtr<u32> {
     semaphore.cast()
 }
@@ -41,7 +41,7 @@ fn call(semaphore: Semaphore, call: Call, code: usize) -> Reply {
     })
 }
 
-/// The same for a thread that will wait if it is refused.
+/// Tries to take a permit, for a thread that will wait if it is refused.
 fn ask(semaphore: Semaphore, code: usize) -> Reply {
     call_by(semaphore, Call::TryAcquire, code, |initial, wanted| {
         objects::call_without_a_look(semaphore.address(), KIND, initial, wanted, code)
@@ -123,7 +123,7 @@ fn wait_for(semaphore: Semaphore, code: usize) -> bool {
         queues::synchronize(place, code);
         let waiter = queues::new_waiter(KIND);
         queues::enqueue(place, waiter);
-        // There may be one by now, from a thread that came before the waiter was enqueued.
+        // A thread may have released a permit before the waiter was enqueued.
         let is_here = is_taken();
         let interrupt = match is_here {
             true => Interrupt::None,

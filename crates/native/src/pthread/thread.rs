@@ -17,7 +17,7 @@ use crate::threads::{guests, interrupts, life};
 type Attributes = *const libc::pthread_attr_t;
 type Time = *const libc::timespec;
 
-/// True if the attributes say that the thread is detached.
+/// True if the attributes are those of a detached thread.
 fn is_detached(attributes: Attributes) -> bool {
     unsafe extern "C" {
         fn pthread_attr_getdetachstate(attributes: Attributes, state: *mut c_int) -> c_int;

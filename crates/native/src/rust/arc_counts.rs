@@ -1,8 +1,9 @@
-//! Whether the order in which threads change the reference counts of an `Arc` matters.
+//! Detection of programs in which the order of changes of an `Arc`'s reference counts matters.
 //!
-//! Nearly always it does not, so counts are [no events](super::std_atomics). But a program may read a count,
-//! or a destructor may do something that other threads notice, so that it matters which thread drops the last
-//! reference. When two threads do that concurrently, the check begins again, with counts that are operations.
+//! Nearly always it does not, so accesses of counts are [no events](super::std_atomics). But a
+//! program may read a count, or a destructor may have effects on other threads, so that the thread
+//! that drops the last reference matters. When two threads do that concurrently, the check begins
+//! again, with counts as operations.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -23,25 +24,25 @@ static ARE_OPERATIONS: AtomicBool = AtomicBool::new(false);
 /// The counts of the execution.
 #[derive(Default)]
 pub(crate) struct ArcCounts {
-    /// Clocks of the threads that have changed a count, and of those that have read it: indices of `clocks`.
+    /// Joined clocks of the changes and of the reads of each count, as indices of `clocks`.
     changed: Table<usize>,
     asked: Table<usize>,
     clocks: Vec<Vec<u32>>,
     used: usize,
-    /// The clock of the running thread.
+    /// Clock of the running thread.
     own: Vec<u32>,
-    /// True if the last change of each thread was in no order with others.
+    /// True for a thread whose last change of a count was concurrent with another thread's.
     is_contested: Vec<bool>,
-    /// By thread: the last handles that it is dropping, each inside of the one before it.
+    /// Last references that each thread is dropping, each nested in the one before.
     last: Vec<Vec<LastDrop>>,
 }
 
-/// A last handle that is dropped.
+/// A last reference that is being dropped.
 #[derive(Clone, Copy)]
 struct LastDrop {
-    /// Number of functions that the thread is in.
+    /// Depth of calls.
     depth: usize,
-    /// True if it might have been another thread's, or one around it.
+    /// True if another thread might have dropped this last reference, or one around it.
     is_contested: bool,
 }
 
@@ -66,7 +67,7 @@ impl Part for ArcCounts {
 
 pub(crate) static COUNTS: PartCell<ArcCounts> = PartCell::new();
 
-/// Applies the setting, when a check begins.
+/// Applies the setting, at the beginning of a check.
 pub(crate) fn prepare(wanted: Option<Counting>) {
     ARE_OPERATIONS.store(wanted == Some(Counting::Counted), Relaxed);
 }
@@ -75,15 +76,15 @@ fn are_operations() -> bool {
     ARE_OPERATIONS.load(Relaxed)
 }
 
-/// In guest mode: true if an access in a function of this kind is an operation: it is of the user's own
-/// `Arc`, not of the standard library's.
+/// In guest mode: true if an access in a function of this kind is an operation: of a count of the
+/// user's own `Arc`, and not of the standard library's.
 #[inline]
 pub(crate) fn is_operation(kind: FunctionKind, address: usize) -> bool {
     kind.is_of_counts() && are_operations() && !blocks::is_inside(address)
 }
 
-/// Returns the ordering of such an operation: the drop of the last reference comes after all others, by a
-/// fence that is no operation.
+/// Returns the ordering of such an operation. The drop of the last reference happens after all
+/// others; std uses a fence for that, which is no operation here.
 pub(crate) fn ordering(order: c_int) -> c_int {
     const BOTH: c_int = 4;
     match are_operations() && shadow_stack::region().is_of_counts() {
@@ -92,14 +93,14 @@ pub(crate) fn ordering(order: c_int) -> c_int {
     }
 }
 
-/// True if a clock has something that another has not.
+/// True if `clock` has an event that does not happen before `to`.
 fn is_news(clock: &[u32], to: &[u32]) -> bool {
     let mut all = clock.iter().enumerate();
     all.any(|(thread, &count)| to.get(thread).copied().unwrap_or(0) < count)
 }
 
 impl ArcCounts {
-    /// Adds the running thread's clock to that of a count.
+    /// Joins the running thread's clock to that of a count.
     fn add(&mut self, address: usize, asks: bool) {
         let table = match asks {
             true => &mut self.asked,
@@ -120,7 +121,8 @@ impl ArcCounts {
         join_growing(&mut self.clocks[number], &self.own);
     }
 
-    /// True if others have changed a count, or asked for it, in no order with the running thread.
+    /// True if another thread's change of a count, or with `asks` its read, is concurrent with the
+    /// running thread.
     fn is_contested(&mut self, address: usize, asks: bool) -> bool {
         let table = match asks {
             true => &mut self.asked,
@@ -142,7 +144,8 @@ impl ArcCounts {
     }
 }
 
-/// In guest mode: the running thread has read an atomic that is no event, and perhaps changed it.
+/// In guest mode: records that the running thread has read an atomic that is no event, and with
+/// `changes` changed it.
 pub(super) fn use_count(address: usize, changes: bool) {
     let asks = match shadow_stack::region() {
         FunctionKind::AsksCount => true,
@@ -155,7 +158,8 @@ pub(super) fn use_count(address: usize, changes: bool) {
     let thread = running().thread().index();
     let mut counts = COUNTS.get();
     let counts = &mut *counts;
-    // Edges by the counts themselves do not count: another order of changes would give other edges.
+    // Synchronization by the counts themselves is left out: another order of changes would
+    // synchronize others.
     running().hb(&mut counts.own);
     let is_contested = counts.is_contested(address, false);
     let matters = asks && is_contested || changes && counts.is_contested(address, true);
@@ -174,7 +178,8 @@ pub(super) fn use_count(address: usize, changes: bool) {
     }
 }
 
-/// In guest mode: the running thread begins to drop the value of a last reference, at this depth of calls.
+/// In guest mode: records that the running thread begins to drop the value of a last reference, at
+/// this depth of calls.
 #[cold]
 pub(crate) fn drop_last(depth: usize) {
     let thread = running().thread().index();
@@ -188,8 +193,8 @@ pub(crate) fn drop_last(depth: usize) {
     });
 }
 
-/// In guest mode: a function of this kind is entered, at this depth of calls, while a last reference is
-/// dropped.
+/// In guest mode: checks a function of this kind, entered at this depth of calls while a last
+/// reference is dropped.
 #[cold]
 pub(crate) fn destroy(kind: FunctionKind, depth: usize) {
     let is_seen = kind == FunctionKind::User || kind.is_special();
@@ -207,5 +212,5 @@ fn exec_again() {
     if program::is_checked() {
         host(|| program::exec_again("RADDLE_ARC", Counting::Counted.name()));
     }
-    // It cannot begin again: findings are true, but some may be missed.
+    // The program cannot begin again: findings are true, but some may be missed.
 }

@@ -1,20 +1,22 @@
 //! Channels of `std::sync::mpsc`, as objects of the engine.
 //!
-//! The internals of a channel are no events, so no other thread runs in between. Right before, at its first
-//! use of the channel's memory, the thread performs the operation of the engine that stands for the call: it
-//! waits there for a message or for room, and then continues and finds it. Only without a buffer, where the
-//! two sides meet, is there a second operation, in place of parking.
+//! Accesses of the internals of a channel are no events, so no other thread runs in between. Right
+//! before, at its first access of the channel's memory, the thread performs the operation of the
+//! engine that represents the call. It waits there for a message or for free capacity, and then
+//! continues and finds it. Only without a buffer, where send and receive complete together, is
+//! there a second operation, in place of parking.
 //!
-//! An unbounded receive that does not wait is several operations, between which other threads change the
-//! channel's memory; and a load that decides may have an old value under a weak memory model. So the standard
-//! library finds what the model decided: the tail of the queue where its head is, with the mark of a
-//! disconnected channel or without it ([`Exchangeed`]).
+//! An unbounded receive that does not wait is several operations, between which other threads
+//! change the channel's memory. A deciding load may be a stale read under a weak memory model. So
+//! the standard library reads the model's decision: the tail of the queue equal to its head, with
+//! the mark of a disconnected channel or without it ([`EmptyReceive`]).
 //!
-//! Senders cannot be told apart here, as they have no address of their own. So in a program that polls they
-//! are counted in one location: to clone a sender and to drop it updates the count, and a poll loads it.
+//! Senders cannot be distinguished here, as they have no address of their own. So in a program that
+//! polls they are counted in one location: cloning and dropping a sender update the count, and a
+//! poll loads it.
 //!
-//! A channel is one block of the heap. Its flavour is known from the function that made it, and its capacity
-//! from the number of calls of the function that makes a slot.
+//! A channel is one block of the heap. Its flavour is known from the function that created it, and
+//! its capacity from the number of calls of the function that creates a slot.
 
 use std::sync::atomic::Ordering;
 
@@ -37,9 +39,9 @@ const KIND: &str = "Channel";
 /// Ends of a channel.
 #[derive(Clone, Copy)]
 enum ChannelEnd {
-    /// Set when the receiver is gone.
+    /// True once the receiver was dropped.
     Receiver,
-    /// The number of senders, if the program polls.
+    /// Number of senders, if the program polls.
     Senders,
 }
 
@@ -61,14 +63,14 @@ impl ChannelEnd {
 
 struct Channel {
     block: std::ops::Range<usize>,
-    /// Nothing if senders never wait.
+    /// Capacity; none if senders never wait.
     bound: Option<usize>,
     object: Option<ObjectId>,
-    /// By end: its location.
+    /// Location of each end.
     ends: [Option<LocationId>; 2],
     /// Join of the senders' clocks when they sent.
     sent: Vec<u32>,
-    /// It was found that there is no message and no sender any more.
+    /// True if a receive has found neither a message nor a sender.
     is_disconnected: bool,
 }
 
@@ -76,18 +78,18 @@ struct Channel {
 #[derive(Clone, Copy)]
 enum Wait {
     None,
-    /// A call of this channel.
+    /// A call on the channel with this index.
     Call(usize, Call),
-    /// Its time has run out.
+    /// A timeout.
     TimesOut,
 }
 
-/// A receive that the model has answered without a message.
+/// A receive for which the model decided that there is no message.
 #[derive(Clone, Copy)]
-struct Exchangeed {
+struct EmptyReceive {
     /// Address of the index at the head of the queue.
     head: usize,
-    /// Value to be found in the index at the tail.
+    /// Value that the load of the index at the tail must return.
     tail: u64,
 }
 
@@ -101,9 +103,9 @@ const DISCONNECTED: u64 = 1;
 pub(crate) struct Channels {
     list: Vec<Channel>,
     waits: Vec<Wait>,
-    /// By thread: the last receive without a message.
-    answered: Vec<Option<Exchangeed>>,
-    /// How many slots were made since the last bounded channel was begun.
+    /// Last receive without a message of each thread.
+    answered: Vec<Option<EmptyReceive>>,
+    /// Number of slots created since the creation of the last bounded channel began.
     slots: usize,
 }
 
@@ -111,7 +113,7 @@ impl Part for Channels {}
 
 pub(crate) static CHANNELS: PartCell<Channels> = PartCell::new();
 
-/// In guest mode: a function of this kind was entered.
+/// In guest mode: records the entry of a function of this kind.
 #[cold]
 pub(crate) fn enter(kind: FunctionKind) {
     match kind {
@@ -121,7 +123,7 @@ pub(crate) fn enter(kind: FunctionKind) {
     }
 }
 
-/// In guest mode: the running thread has got a block of the heap.
+/// In guest mode: records a channel, if the running thread has allocated this block for one.
 #[inline]
 pub(crate) fn allocated(start: usize, size: usize) {
     if matches!(
@@ -159,7 +161,8 @@ fn wait_of<R>(use_it: impl FnOnce(&mut Wait) -> R) -> R {
     use_it(&mut channels.waits[thread])
 }
 
-/// In guest mode: the running thread is about to use a word of memory inside the standard library.
+/// In guest mode: performs the operation of the running thread before its first access of memory
+/// inside the standard library.
 pub(crate) fn touch(address: usize, code: usize) {
     let kind = shadow_stack::region();
     if kind == FunctionKind::ChannelWait {
@@ -169,7 +172,7 @@ pub(crate) fn touch(address: usize, code: usize) {
     let found = {
         let channels = CHANNELS.get();
         let list = channels.list.iter();
-        // The newest, if memory was used before.
+        // The newest channel, if the memory was reused.
         list.into_iter().rposition(|it| it.block.contains(&address))
     };
     let Some(channel) = found else { return };
@@ -184,8 +187,8 @@ pub(crate) fn touch(address: usize, code: usize) {
     }
 }
 
-/// In guest mode: the running thread, which is about to read the index at the head of a queue, is to find
-/// the queue empty.
+/// In guest mode: makes the running thread, which is about to read the index at the head of a
+/// queue, find the queue empty.
 fn answer(head: usize, mark: u64) {
     // SAFETY: the program is about to read the index there; only the receiver changes it.
     let index = unsafe { (head as *const u64).read_volatile() };
@@ -195,12 +198,12 @@ fn answer(head: usize, mark: u64) {
     if channels.answered.len() <= thread {
         channels.answered.resize(thread + 1, None);
     }
-    channels.answered[thread] = Some(Exchangeed { head, tail });
+    channels.answered[thread] = Some(EmptyReceive { head, tail });
     shadow_stack::set_answered();
 }
 
-/// In guest mode: the value that the running thread, whose receive was answered, is to find at an address, if
-/// that is the index at the tail of the queue.
+/// In guest mode: returns the value that a receive without a message must read at an address, if it
+/// is the index at the tail of the queue.
 #[cold]
 pub(crate) fn found(address: usize) -> Option<u64> {
     let thread = running().thread().index();
@@ -209,13 +212,13 @@ pub(crate) fn found(address: usize) -> Option<u64> {
     (address.abs_diff(answered.head) == PADDING).then_some(answered.tail)
 }
 
-/// In host mode: the running thread is about to park inside the standard library; returns true if it times
-/// out.
+/// In host mode: returns true if the running thread, which is about to park inside the standard
+/// library, times out.
 pub(crate) fn times_out() -> bool {
     wait_of(|wait| matches!(std::mem::replace(wait, Wait::None), Wait::TimesOut))
 }
 
-/// The second operation, if there is one.
+/// Performs the second operation, if there is one.
 fn wait(site: usize) {
     let wait = wait_of(|wait| match wait {
         Wait::TimesOut => Wait::None,
@@ -233,7 +236,7 @@ fn wait(site: usize) {
     }
 }
 
-/// A thread that uses a channel, somewhere in the program.
+/// Use of a channel, and its site.
 #[derive(Clone, Copy)]
 struct Caller {
     channel: usize,
@@ -348,7 +351,8 @@ impl Caller {
         call_object(Guest, self.site, call, |world| self.object(world))
     }
 
-    /// The drop of messages that were not received comes after their sends.
+    /// Joins the clock of a send, so that the drop of messages that were not received happens after
+    /// their sends.
     fn release(self) {
         let mut clock = Vec::new();
         running().release_clock(&mut clock);
@@ -429,7 +433,7 @@ impl Caller {
         }
     }
 
-    /// Notes the result of a receive that could wait.
+    /// Records the result of a receive that could wait.
     fn found(self, polled: Polled) {
         if polled == Polled::Empty {
             wait_of(|wait| *wait = Wait::TimesOut);

@@ -1,5 +1,5 @@
-//! How atomic operations are handled: those of the user are events, those of Rust's standard library mostly
-//! are not.
+//! Handling of atomic accesses: those of the user are events, those of Rust's standard library
+//! mostly are not.
 
 use super::sync::{self, Access};
 use super::{arc_counts, channels, threads};
@@ -10,17 +10,17 @@ use crate::memory::locations::Atom;
 /// Handling of an atomic access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handling {
-    /// It is an operation of the engine.
+    /// An operation of the engine.
     Operation,
-    /// It is done in memory, and only [orders](super::std_atomics) threads.
+    /// An access in memory, which only [synchronizes](super::std_atomics) threads.
     StdAtomic,
-    /// It is part of another operation, which was performed; the program finds this value.
+    /// Part of another operation, which was performed; the access returns this value.
     Answered(u64),
-    /// The caller is not controlled.
+    /// An access of a caller that is not controlled.
     Uncontrolled,
 }
 
-/// Returns how an operation of the caller is handled, and performs the operation that it is part of.
+/// Returns the handling of the caller's access, and performs the operation that it is part of.
 #[inline]
 pub(crate) fn handling<T: Atom>(address: *mut T, access: Access, code: usize) -> Handling {
     if !is_guest() {
@@ -38,8 +38,8 @@ pub(crate) fn handling<T: Atom>(address: *mut T, access: Access, code: usize) ->
     }
 }
 
-/// In guest mode: performs the operation that begins with an atomic of the standard library, if one does. The
-/// value that a load finds then, if that is known.
+/// In guest mode: performs the operation that begins with an atomic of the standard library, if
+/// there is one. Returns the value that a load must return, if it is determined.
 #[inline]
 pub(crate) fn touch(address: usize, code: usize) -> Option<u64> {
     match shadow_stack::is_armed() {

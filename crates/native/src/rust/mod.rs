@@ -1,9 +1,9 @@
-//! Programs in Rust: which of their functions are the user's, and the operations of the standard library.
+//! Programs in Rust: the user's functions among theirs, and the operations of the standard library.
 //!
 //! The user's code is instrumented, and with it all generic code; the rest of the standard library is not.
-//! Stories show neither: a thread is spawned, a lock is taken, a message is sent. So every function has a
-//! [kind](FunctionKind) by its path, and accesses inside of the standard library's functions are [no
-//! events](std_atomics). Where threads wait for each other, there is an operation ([`sync`]).
+//! Stories show neither: a thread is spawned, a lock is taken, a message is sent. So every function
+//! has a [kind](FunctionKind) by its path, and accesses inside of the standard library's functions
+//! are [no events](std_atomics). Waits of threads for each other are operations ([`sync`]).
 
 pub(crate) mod arc_counts;
 pub(crate) mod channels;
@@ -15,7 +15,7 @@ pub(crate) mod threads;
 use crate::execution::shadow_stack::{self, Entered};
 use crate::names::rust_paths::FunctionKind;
 
-/// In guest mode: a function was entered.
+/// In guest mode: records the entry of a function.
 #[inline]
 pub(crate) fn enter(
     Entered {
@@ -35,7 +35,7 @@ pub(crate) fn enter(
     }
 }
 
-/// In guest mode: a function of a special kind was entered.
+/// In guest mode: records the entry of a function of a special kind.
 #[cold]
 fn enter_special(kind: FunctionKind) {
     match kind {
@@ -45,9 +45,9 @@ fn enter_special(kind: FunctionKind) {
     }
 }
 
-/// In guest mode: the running thread is inside of the standard library, and is about to use a word of memory
-/// for the first time. Performs the operation that it is there for; returns the value to be found there, if
-/// that is known.
+/// In guest mode, at the first access of a word of memory inside a function of the standard
+/// library: performs the operation of that function. Returns the value that the access must return,
+/// if it is determined.
 #[cold]
 pub(crate) fn touch(address: usize, code: usize) -> Option<u64> {
     match shadow_stack::region() {

@@ -1,8 +1,9 @@
 //! Atomics of the standard library itself.
 //!
-//! They are no events and no scheduling points: the thread performs them in memory, and no other thread runs
-//! in between. But they synchronize as their orderings say (`happens_before` of the engine). So the drop of
-//! the last `Arc` happens after all others, and two threads that have only cloned it are unordered.
+//! They are no events and no scheduling points: the thread performs them in memory, and no other
+//! thread runs in between. But they synchronize by their orderings (`happens_before` of the
+//! engine). So the drop of the last `Arc` happens after all others, and two threads that have only
+//! cloned it are unordered.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -20,16 +21,16 @@ use crate::host::mode::host;
 use crate::names::rust_paths::FunctionKind;
 use crate::threads::atomics;
 
-/// Number of equal loads after which a thread counts as waiting.
+/// Number of equal loads after which a thread is taken to wait.
 const PATIENCE: u32 = 64;
 
 /// The atomics of the standard library in the execution.
 #[derive(Default)]
 pub(crate) struct StdAtomics {
-    /// Number of each atomic that has released something.
+    /// Index of each atomic with a release clock.
     atomics: Table<usize>,
     accesses: DetachedAccesses,
-    /// Address and epoch of the last load, and how often it was repeated.
+    /// Address and epoch of the last load, and its number of repetitions.
     look: (usize, u64, u32),
 }
 
@@ -48,12 +49,12 @@ impl Part for StdAtomics {
 
 pub(crate) static STD_ATOMICS: PartCell<StdAtomics> = PartCell::new();
 
-/// Forgets these addresses: other atomics come next.
+/// Removes the atomics at these addresses, which others will use.
 pub(crate) fn forget(range: std::ops::Range<usize>) {
     STD_ATOMICS.get().atomics.forget(range);
 }
 
-/// The clock of the running thread, which the world has.
+/// Access to the clock of the running thread, which the world owns.
 struct Running;
 
 impl ThreadClock for Running {
@@ -71,14 +72,14 @@ impl StdAtomics {
         self.accesses.at(running().thread().index(), Running)
     }
 
-    /// The running thread has read the atomic at an address.
+    /// Acquires by a load of the atomic at an address in the running thread.
     fn read(&mut self, address: usize, ordering: Ordering) {
         if let Some(&mut atomic) = self.atomics.get(address) {
             happens_before::load(&mut self.here(), atomic, Strength::of(ordering));
         }
     }
 
-    /// The running thread has written the atomic at an address.
+    /// Releases by a store to the atomic at an address in the running thread.
     fn write(&mut self, address: usize, ordering: Ordering) {
         let strength = Strength::of(ordering);
         if let Some(atomic) = self.written(address, strength) {
@@ -86,7 +87,7 @@ impl StdAtomics {
         }
     }
 
-    /// The running thread has updated the atomic at an address.
+    /// Acquires and releases by an update of the atomic at an address in the running thread.
     fn update(&mut self, address: usize, ordering: Ordering) {
         let strength = Strength::of(ordering);
         if let Some(atomic) = self.written(address, strength) {
@@ -94,7 +95,8 @@ impl StdAtomics {
         }
     }
 
-    /// Returns the number of an atomic that is written, unless it has released nothing and does not now.
+    /// Returns the index of an atomic that is written; nothing if it has no release clock and gets
+    /// none.
     fn written(&mut self, address: usize, strength: Strength) -> Option<usize> {
         let known = self.atomics.get(address).copied();
         let thread = running().thread().index();
@@ -107,7 +109,8 @@ impl StdAtomics {
     }
 }
 
-/// In guest mode: the running thread has loaded the atomic at an address, at a place in the program.
+/// In guest mode: records a load of the atomic at an address by the running thread, at a place in
+/// the program.
 pub(crate) fn load(address: usize, order: c_int, code: usize) {
     if shadow_stack::is_modelled() {
         return;
@@ -135,7 +138,7 @@ pub(crate) fn load(address: usize, order: c_int, code: usize) {
     }
 }
 
-/// In guest mode: the same for a store.
+/// In guest mode: records a store to the atomic at an address by the running thread.
 pub(crate) fn store(address: usize, order: c_int) {
     if shadow_stack::is_modelled() {
         return;
@@ -144,7 +147,7 @@ pub(crate) fn store(address: usize, order: c_int) {
     STD_ATOMICS.get().write(address, ordering);
 }
 
-/// In guest mode: the same for an update.
+/// In guest mode: records an update of the atomic at an address by the running thread.
 pub(crate) fn update(address: usize, order: c_int) {
     if shadow_stack::is_modelled() {
         return;
@@ -154,7 +157,8 @@ pub(crate) fn update(address: usize, order: c_int) {
     STD_ATOMICS.get().update(address, ordering);
 }
 
-/// In guest mode: the same for one that found another value.
+/// In guest mode: records a failed compare-exchange of the atomic at an address by the running
+/// thread.
 pub(crate) fn fail(address: usize, order: c_int) {
     if shadow_stack::is_modelled() {
         return;
@@ -163,7 +167,7 @@ pub(crate) fn fail(address: usize, order: c_int) {
     STD_ATOMICS.get().read(address, atomics::ordering(order));
 }
 
-/// In guest mode: a fence.
+/// In guest mode: records a fence of the running thread.
 pub(crate) fn fence(order: c_int) {
     if shadow_stack::is_modelled() {
         return;

@@ -1,7 +1,8 @@
-//! Threads of `std::thread`: those of a scope, which are joined at its end, and whether one has ended.
+//! Threads of `std::thread`: those of a scope, which are joined at its end, and queries if a thread
+//! has ended.
 //!
-//! The standard library counts the threads of a scope, and reads a count to see if a thread has ended.
-//! Neither is an event; the operation that stands for it is performed right before.
+//! The standard library counts the threads of a scope, and reads a count to check if a thread has
+//! ended. Neither access is an event; the operation that represents it is performed right before.
 
 use std::ops::Range;
 
@@ -17,7 +18,7 @@ use crate::threads::life;
 /// State of a thread before it is started.
 #[derive(Clone, Copy, Default)]
 struct Start {
-    /// Address of the running thread's next piece of the heap.
+    /// Address of the starting thread's next piece of the heap.
     heap: usize,
     /// Address of the scope's counter.
     count: usize,
@@ -41,7 +42,7 @@ impl Part for Threads {}
 
 pub(crate) static THREADS: PartCell<Threads> = PartCell::new();
 
-/// In guest mode: the running thread is about to start another.
+/// In guest mode: records that the running thread is about to start another.
 #[cold]
 pub(crate) fn starts() {
     let owner = running().thread();
@@ -65,13 +66,14 @@ impl Threads {
     }
 }
 
-/// In guest mode: the running thread starts another in the scope that this is counted for.
+/// In guest mode: records that the running thread is about to start another in the scope with this
+/// counter.
 pub(crate) fn count(address: usize) {
     let owner = running().thread();
     THREADS.get().starts_of(owner).count = address;
 }
 
-/// In host mode: the running thread has started another.
+/// In host mode: records that the running thread has started another.
 pub(crate) fn started(child: ThreadId) {
     let parent = running().thread();
     let mut all = THREADS.get();
@@ -85,8 +87,8 @@ pub(crate) fn started(child: ThreadId) {
     }
 }
 
-/// In guest mode: the running thread reads the counter of a scope at its end. So it joins the threads of the
-/// scope, the last one first.
+/// In guest mode: joins the threads of a scope at its end, when the running thread reads its
+/// counter, the last one first.
 pub(crate) fn end_scope(count: usize, code: usize) {
     let site = shadow_stack::users(code);
     host(|| {
@@ -98,25 +100,25 @@ pub(crate) fn end_scope(count: usize, code: usize) {
     });
 }
 
-/// The thread for which an address was asked for on the heap, when it was started.
-pub(crate) fn whose(address: usize) -> Option<ThreadId> {
+/// Returns the thread at whose start the address was allocated on the heap.
+pub(crate) fn thread_of_packet(address: usize) -> Option<ThreadId> {
     let all = THREADS.get();
     let mut packets = all.packets.iter();
     let found = packets.find(|(packet, _)| packet.contains(&address));
     found.map(|&(_, thread)| thread)
 }
 
-/// In guest mode: the running thread asks if another has ended, by its reference count; returns the count to
-/// be found.
+/// In guest mode: performs the query if another thread has ended, by its reference count; returns
+/// the count that the load must return.
 pub(crate) fn look(address: usize, code: usize) -> Option<u64> {
-    let target = whose(address)?;
+    let target = thread_of_packet(address)?;
     shadow_stack::disarm();
     Some(ask(target, code))
 }
 
-/// The same in a function that was inlined.
+/// As [`look`], in an inlined function.
 pub(crate) fn look_inlined(address: usize, code: usize) -> Option<u64> {
-    Some(ask(whose(address)?, code))
+    Some(ask(thread_of_packet(address)?, code))
 }
 
 /// Returns the number of handles to the result of a thread.

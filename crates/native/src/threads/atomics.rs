@@ -1,8 +1,8 @@
 //! Atomic operations of the running thread, which the engine performs.
 //!
-//! The engine decides the values that are read and written; memory is kept up to date for code that accesses
-//! it in another way. Where memory differs from the engine's value, the program has written it plainly, as
-//! before a variable is shared, and it is a new variable from then on.
+//! The engine decides the values that are read and written; memory is kept up to date for code that
+//! accesses it in another way. If memory differs from the engine's value, the program has written
+//! it plainly, as before a variable is shared. From then on it is a new variable.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -10,14 +10,14 @@ use std::sync::atomic::Ordering;
 use raddle_engine::{LocationId, Operation, Reply, Update, UpdateKind, World};
 
 use super::heap_use::{ATOMICALLY, Use};
-use super::interrupts;
+use super::{interrupts, unwritten_reads};
 use crate::abi::caller;
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::host;
 use crate::memory::locations::{self, Atom};
 use crate::memory::shadow;
 
-/// An ordering as C numbers them.
+/// Returns the ordering with this number in C.
 pub(crate) fn ordering(order: c_int) -> Ordering {
     match order & 0x7fff {
         0 => Ordering::Relaxed,
@@ -28,7 +28,7 @@ pub(crate) fn ordering(order: c_int) -> Ordering {
     }
 }
 
-/// The part of an ordering that a load can have.
+/// Returns the part of an ordering that a load can have.
 pub(crate) fn of_load(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Release => Ordering::Relaxed,
@@ -37,7 +37,7 @@ pub(crate) fn of_load(ordering: Ordering) -> Ordering {
     }
 }
 
-/// The part of an ordering that a store can have.
+/// Returns the part of an ordering that a store can have.
 pub(crate) fn of_store(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Acquire => Ordering::Relaxed,
@@ -46,8 +46,8 @@ pub(crate) fn of_store(ordering: Ordering) -> Ordering {
     }
 }
 
-/// In host mode: the running thread does an operation on the variable at an address. It came by
-/// [`watched!`](crate::abi::trampoline::watched).
+/// In host mode: performs an operation of the running thread on the variable at an address. The
+/// thread called through [`watched!`](crate::abi::trampoline::watched).
 fn perform<T: Atom>(
     address: *mut T,
     code: usize,
@@ -62,7 +62,8 @@ fn perform<T: Atom>(
     reply
 }
 
-/// In host mode: the running thread does an operation on the variable at an address, by `perform`.
+/// In host mode: performs an operation of the running thread on the variable at an address, by
+/// `perform`.
 pub(crate) fn perform_by<T: Atom>(
     address: *mut T,
     code: usize,
@@ -70,8 +71,8 @@ pub(crate) fn perform_by<T: Atom>(
     perform: impl FnOnce(&mut dyn FnMut(&mut World) -> Operation) -> Reply,
 ) -> Reply {
     let native = running();
-    // SAFETY: compilers call functions that come here instead of an atomic access, so that there is a valid
-    // variable. `entered` has read it, and no other thread of the program runs now.
+    // SAFETY: reading needs a valid variable: compilers emit the calls that lead here instead of an
+    // atomic access of one. `entered` has read it, and no other thread of the program runs now.
     let memory = unsafe { address.read_unaligned() }.to_word();
     let known = locations::known(address as usize, memory);
     let mut location = known;
@@ -87,7 +88,8 @@ pub(crate) fn perform_by<T: Atom>(
     });
     if let Some(location) = location {
         let value = T::from_word(native.last_value(location));
-        // SAFETY: as above; the variable of an atomic can be written.
+        // SAFETY: the variable is valid, as for the read before, and that of an atomic can be
+        // written.
         unsafe { address.write_unaligned(value) };
         shadow::access_atomically(address as usize, size_of::<T>());
         atomic_use(address, code).end();
@@ -95,10 +97,11 @@ pub(crate) fn perform_by<T: Atom>(
     reply
 }
 
-/// In guest mode: a fault, if there is nothing at the address, is the guest's. The site of the operation.
+/// In guest mode: reads the address, so that a fault is the guest's. Returns the site of the
+/// operation.
 pub(crate) fn entered<T: Atom>(address: *mut T, code: usize) -> usize {
-    // SAFETY: compilers call functions that come here instead of an access to the variable. If it cannot be read,
-    // the fault is that of the access.
+    // SAFETY: compilers emit the calls that lead here instead of an access to the variable. If it
+    // cannot be read, the fault is that of the access.
     unsafe { address.cast::<u8>().read_volatile() };
     shadow_stack::begin_atomic();
     let site = shadow_stack::users(code);
@@ -123,7 +126,9 @@ pub(crate) fn load<T: Atom>(address: *mut T, order: c_int, code: usize) -> T {
             location,
             ordering,
         });
-        T::from_word(reply.to_value())
+        let value = reply.to_value();
+        access_memory(address, Some(value), false, code);
+        T::from_word(value)
     })
 }
 
@@ -134,6 +139,13 @@ pub(crate) fn store<T: Atom>(address: *mut T, value: T, order: c_int, code: usiz
         ordering,
         value: Some(value),
     });
+    access_memory(address, None, true, code);
+}
+
+/// In host mode: an operation was performed that reads this value, or does not read.
+#[inline]
+fn access_memory<T>(address: *mut T, read: Option<u64>, writes: bool, site: usize) {
+    unwritten_reads::access_atomically(address as usize, size_of::<T>(), read, writes, site);
 }
 
 /// In guest mode: performs an update; returns the value before.
@@ -150,11 +162,14 @@ pub(crate) fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, c
                 bits: T::BITS,
             },
         });
-        T::from_word(reply.to_value())
+        let value = reply.to_value();
+        access_memory(address, Some(value), true, code);
+        T::from_word(value)
     })
 }
 
-/// In guest mode: returns the value found, and whether it was exchanged.
+/// In guest mode: performs a compare-exchange; returns the value found, and true if it was
+/// exchanged.
 pub(crate) fn compare_exchange<T: Atom>(
     address: *mut T,
     (expected, new): (T, T),
@@ -182,6 +197,8 @@ pub(crate) fn compare_exchange<T: Atom>(
         });
         let found = reply.to_value();
         let fails = weak && native.has_failed_spuriously();
-        (T::from_word(found), found == expected && !fails)
+        let is_exchanged = found == expected && !fails;
+        access_memory(address, Some(found), is_exchanged, code);
+        (T::from_word(found), is_exchanged)
     })
 }

@@ -1,4 +1,4 @@
-//! How a thread fails.
+//! Failures of threads.
 //!
 //! A thread that fails ends where it is, and so do threads that wait for it; the others continue, as they do
 //! when a thread of a Rust test panics. So the end of a program is an end of threads for the search.
@@ -8,7 +8,7 @@ use crate::engine::Manner;
 use crate::execution::{running, sites};
 use crate::host::mode;
 
-/// The running thread, in host mode, has found something wrong at a site.
+/// In host mode: reports a failure of the running thread at a site, and ends the thread.
 pub(crate) fn fail_in(manner: Manner, message: String, site: usize) -> ! {
     running().fail(manner, with_chain(&message, site), running().place(site));
     guests::end_everything()
@@ -24,7 +24,7 @@ pub(crate) fn with_chain(message: &str, site: usize) -> String {
     lines.join("\n")
 }
 
-/// Says that there is no memory at an address, as the processor finds.
+/// Returns a message that there is no memory at an address.
 pub(crate) fn no_memory_at(address: usize) -> String {
     const PAGE: usize = 4096;
     let why = match address < PAGE {
@@ -34,12 +34,12 @@ pub(crate) fn no_memory_at(address: usize) -> String {
     format!("SIGSEGV: it used address {address:#x}, {why}")
 }
 
-/// The same, for code that raddle cannot control.
+/// As [`fail_in`], for code that raddle cannot control.
 pub(crate) fn fail_at(message: &str, site: usize) -> ! {
     fail_in(Manner::Uncontrolled, message.to_owned(), site)
 }
 
-/// Leaves the guest for good.
+/// Leaves the guest for good, after `last` in host mode.
 pub(crate) fn diverge(last: impl FnOnce()) -> ! {
     mode::host(last);
     unreachable!("the guest was left")

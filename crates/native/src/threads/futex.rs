@@ -1,8 +1,8 @@
 //! Waiting for a word of memory to change.
 //!
-//! A thread first becomes a waiter and then reads the word, so that no change in between is missed. If the
-//! word has changed, the waiter leaves again, and passes on a wake-up that may have reached it by then: for
-//! the others that wake-up only took longer.
+//! A thread first becomes a waiter and then reads the word, so that no change in between is missed.
+//! If the word has changed, the waiter leaves again and wakes another one if a wake-up has reached
+//! it by then. For the others that wake-up is only delayed.
 
 use std::ffi::c_int;
 use std::ops::ControlFlow;
@@ -24,7 +24,7 @@ fn call(word: *mut u32, call: Call, code: usize) -> Reply {
     objects::call(word as usize, KIND, initial, call, code)
 }
 
-/// How many wait and have not been woken up.
+/// Changes the number of waiters that have not been woken; returns the result of `change`.
 fn count(word: *mut u32, change: impl FnOnce(&mut u32) -> u32) -> u32 {
     objects::with(word as usize, |known| change(&mut known.depth)).unwrap_or(0)
 }
@@ -34,7 +34,7 @@ fn leave(waiters: &mut u32) -> u32 {
     *waiters
 }
 
-/// Where in the program a thread waits.
+/// Site of a wait.
 #[derive(Clone, Copy)]
 pub(crate) struct WaitSite {
     pub(crate) site: usize,
@@ -51,14 +51,14 @@ fn look(word: *mut u32, code: usize) -> u32 {
     seen.to_value() as u32
 }
 
-/// The same where the word is changed by code without instrumentation: memory has its value.
+/// As [`look`], for words that code without instrumentation changes: reads memory.
 fn look_at_memory(word: *mut u32) -> u32 {
     // SAFETY: the word is mapped: a system call for it is running, and the guest has read it before.
     unsafe { word.read_volatile() }
 }
 
-/// Waits while the word is as expected; an error, or 0. To wake waiters is no use of the word: the kernel takes
-/// its address as a key only, and a thread may wake others where the word is freed by now.
+/// Waits while the word has the expected value; returns an error, or 0. Waking waiters is no use of
+/// the word: the kernel takes its address as a key only, and the word may be freed by then.
 pub(crate) fn wait(
     word: *mut u32,
     expected: u32,

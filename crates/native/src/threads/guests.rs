@@ -1,4 +1,4 @@
-//! The threads of the program: the state of each, and running their code.
+//! The threads of the program: the state of each, and the execution of their code.
 
 use raddle_engine::ThreadId;
 
@@ -11,39 +11,39 @@ use crate::host::{mode, phase, substrate};
 /// End of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThreadEnd {
-    /// It runs.
+    /// The thread runs.
     Not,
-    /// Its function returned, or it left by itself.
+    /// Its function returned, or it ended itself.
     Returned(usize),
-    /// It failed, or ended the program. Threads that wait for it end as well.
+    /// The thread failed, or ended the program. Threads that wait for it end as well.
     Everything,
 }
 
 /// A thread of the program.
 pub(crate) struct Guest {
-    /// Its thread pointer, which is its name for the program.
+    /// Thread pointer, which is the thread's name for the program.
     pub(crate) pointer: usize,
     pub(super) frame: Frame,
-    /// The last function of the program's that raddle has called in it.
+    /// The last function of the program's that raddle has called in the thread.
     function: usize,
     pub(crate) end: ThreadEnd,
     pub(crate) is_detached: bool,
-    /// It is joined, or was.
+    /// True if the thread is joined, or was.
     pub(super) is_joined: bool,
-    /// Others may send it signals.
+    /// True if other threads may send it signals.
     pub(crate) is_known: bool,
     /// Set when its end was announced to joining threads.
     pub(super) is_over: bool,
-    /// Its values by key.
+    /// Values by key.
     pub(crate) values: Vec<usize>,
-    /// Its name, if the program has set one.
+    /// Name, if the program has set one.
     pub(crate) name: Vec<u8>,
-    /// Its alternate signal stack, as the program has set it.
+    /// Alternate signal stack, as the program has set it.
     pub(crate) signal_stack: Option<libc::stack_t>,
 }
 
 impl Guest {
-    /// True if it may still be joined.
+    /// True if the thread may still be joined.
     pub(crate) fn may_be_joined(&self) -> bool {
         !self.is_detached && !self.is_joined
     }
@@ -59,7 +59,7 @@ pub(crate) struct Guests(
 );
 
 impl Default for Guests {
-    /// The first thread.
+    /// Returns the threads at the beginning: the first one.
     fn default() -> Self {
         let mut first = guest(match phase::is_test() {
             true => substrate::create(0),
@@ -96,21 +96,21 @@ pub(crate) fn with_running<R>(use_it: impl FnOnce(&mut Guest) -> R) -> R {
     use_it(&mut GUESTS.get().0[thread.index()])
 }
 
-/// The thread that the program calls by this name.
+/// Returns the thread with this name for the program.
 pub(crate) fn find(pointer: usize) -> Option<ThreadId> {
     let guests = GUESTS.get();
     let index = guests.0.iter().position(|guest| guest.pointer == pointer)?;
     Some(ThreadId::new(index))
 }
 
-/// The last function of the program's that raddle has called in each thread, also while a guest hangs in the
-/// middle of something.
+/// Returns the last function of the program's that raddle has called in each thread; also while a
+/// guest hangs inside raddle's code.
 pub(crate) fn functions() -> Option<Vec<usize>> {
     let guests = GUESTS.try_get()?;
     Some(guests.0.iter().map(|guest| guest.function).collect())
 }
 
-/// Number of threads that there are and have been.
+/// Returns the number of threads created so far.
 pub(crate) fn count() -> usize {
     GUESTS.get().0.len()
 }
@@ -125,10 +125,11 @@ pub(crate) fn alive() -> usize {
         .count()
 }
 
-/// Larger than any number that the kernel gives.
+/// First thread number; larger than any number of the kernel's.
 const FIRST_NUMBER: libc::pid_t = 1 << 30;
 
-/// The number of a thread, as the kernel would have it; the first has that of the process.
+/// Returns the number of a thread, as the kernel would assign it; that of the first is the
+/// process's.
 pub(crate) fn number(thread: ThreadId) -> libc::pid_t {
     match thread {
         // SAFETY: `getpid` has no precondition.
@@ -137,7 +138,7 @@ pub(crate) fn number(thread: ThreadId) -> libc::pid_t {
     }
 }
 
-/// The thread of that number.
+/// Returns the thread with this number.
 pub(crate) fn by_number(number: libc::pid_t) -> Option<ThreadId> {
     // SAFETY: `getpid` has no precondition.
     if number == unsafe { libc::getpid() } {
@@ -161,7 +162,7 @@ pub(crate) fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Guest) -> R) ->
     use_it(&mut GUESTS.get().0[thread.index()])
 }
 
-/// The running thread, in host mode, lets the program run.
+/// In host mode: runs code of the program in the running thread.
 pub(crate) fn run_guest(function: usize, argument: usize) -> usize {
     run((function, argument), own_alternate_stack())
 }
@@ -178,18 +179,20 @@ pub(super) fn run((function, argument): (usize, usize), alternate: usize) -> usi
         }
         (guest.pointer, &raw mut guest.frame)
     });
-    // SAFETY: `run` needs a function for guests with its argument, which the caller has from the program or
-    // from raddle; a block of thread-local storage, which the guest owns; and room for the frame, which is in
-    // a box that lives as long as the execution and that only this thread uses.
+    // SAFETY: `run` needs a function for guests with its argument, which the caller has from the
+    // program or from raddle. It needs a block of thread-local storage, which the guest owns. The
+    // frame must be writable: it is in a box that lives as long as the execution and that only this
+    // thread uses.
     unsafe { mode::run((function, argument), (pointer, alternate), frame) }
 }
 
-/// In guest mode: returns where the running thread's part of its stack ends. Above it are raddle's frames.
+/// In guest mode: returns the end of the running thread's part of its stack. Above it are raddle's
+/// frames.
 pub(crate) fn bottom() -> usize {
     substrate::bottom().unwrap_or_else(|| with_running(|guest| guest.frame.stack()))
 }
 
-/// Leaves the running thread's function. Frames between are dropped as they are.
+/// Leaves the running thread's function. The frames in between are discarded without destructors.
 pub(crate) fn leave(result: usize) -> ! {
     let frame = with_running(|guest| guest.frame);
     // SAFETY: the frame is that of the guest which runs, or on whose behalf the host does. Callers have
@@ -197,7 +200,7 @@ pub(crate) fn leave(result: usize) -> ! {
     unsafe { mode::leave(frame, result) }
 }
 
-/// The running thread ends here, and so do threads that wait for it.
+/// Ends the running thread here, and the threads that wait for it.
 pub(crate) fn end_everything() -> ! {
     with_running(|guest| guest.end = ThreadEnd::Everything);
     leave(0)

@@ -1,13 +1,15 @@
 //! Uses of the heap by operations: atomics, calls on locks, waits for futexes, and plain accesses that are
 //! explored.
 //!
-//! A use must be of a block that is there, and must happen before the block is freed. Freeing is no operation,
-//! so it adds no class. In each class, happens-before orders a use and the free or does not. If it does not,
-//! the class has executions with either order, and one of them uses a freed block. One execution of the class
-//! is enough to find that: the free finds earlier uses, and a use finds an earlier free.
+//! A use must be of a live block, and must happen before the block is freed. Freeing is no
+//! operation, so it adds no class. In each class, happens-before orders a use and the free or does
+//! not. If it does not, the class has executions with either order, and one of them uses a freed
+//! block. One execution of the class is enough to find that: the free finds earlier uses, and a use
+//! finds an earlier free.
 //!
-//! Where plain accesses are explored, the order of conflicting events takes the place of happens-before: a
-//! program that hands a block over by plain accesses is wrong only if some execution uses a freed block.
+//! Where plain accesses are explored, the order of conflicting events takes the place of
+//! happens-before. A program that passes a block to another thread by plain accesses is wrong only
+//! if some execution uses a freed block.
 
 use std::ops::Range;
 
@@ -36,14 +38,14 @@ const PAGE: usize = 4096;
 #[derive(Clone, Copy)]
 pub(crate) struct LastUse {
     pub(crate) thread: ThreadId,
-    /// Index of its event, or of the next one if it is none.
+    /// Index of its event; of the thread's next one for a use between events.
     index: u32,
     pub(crate) site: usize,
     what: &'static str,
 }
 
 impl LastUse {
-    /// Something that the running thread does now, between two events.
+    /// Returns a use by the running thread between two events.
     pub(crate) fn between_events(made: Use) -> Self {
         let native = running();
         LastUse {
@@ -54,7 +56,8 @@ impl LastUse {
         }
     }
 
-    /// True if it is ordered before what the running thread does now.
+    /// True if the use happens before the running thread's next event. Where plain accesses are
+    /// explored, the order of conflicting events counts as well.
     pub(crate) fn is_before(&self) -> bool {
         let native = running();
         native.happens_before_or_granted(self.thread, self.index)
@@ -66,7 +69,7 @@ impl LastUse {
     }
 }
 
-/// The last use by each thread, by address.
+/// Last use by each thread, by key.
 #[derive(Default)]
 pub(crate) struct LastUses(Table<Vec<LastUse>>);
 
@@ -75,12 +78,12 @@ impl LastUses {
         self.0.clear();
     }
 
-    /// Forgets the uses of these addresses.
+    /// Removes the uses of these addresses.
     pub(crate) fn forget(&mut self, range: Range<usize>) {
         self.0.forget(range);
     }
 
-    /// The running thread has used what is known by this address, in its last event.
+    /// Records that the running thread's last event used the block or object with this key.
     pub(crate) fn record(&mut self, key: usize, made: Use) {
         let mut last = LastUse::between_events(made);
         last.index = last.index.saturating_sub(1);
@@ -95,14 +98,14 @@ impl LastUses {
         }
     }
 
-    /// True if the running thread has used what is known by this address.
+    /// True if the running thread has used the block or object with this key.
     pub(crate) fn is_used(&mut self, key: usize) -> bool {
         let thread = running().thread();
         let uses = self.0.get(key);
         uses.is_some_and(|uses| uses.iter().any(|one| one.thread == thread))
     }
 
-    /// Returns a use that is not ordered before what the running thread does now.
+    /// Returns a use that does not happen before the running thread's next event.
     pub(crate) fn unordered(&mut self, key: usize) -> Option<LastUse> {
         let uses = self.0.get(key)?;
         uses.iter().find(|one| !one.is_before()).copied()
@@ -122,7 +125,7 @@ impl Part for BlockUses {
 
 pub(crate) static BLOCK_USES: PartCell<BlockUses> = PartCell::new();
 
-/// A use that an operation makes of memory.
+/// A use of memory by an operation.
 #[derive(Clone, Copy)]
 pub(crate) struct Use {
     pub(crate) address: usize,
@@ -133,14 +136,15 @@ pub(crate) struct Use {
 }
 
 impl Use {
-    /// In guest mode: the operation begins. Fails the thread if the memory is not there.
+    /// In guest mode: begins the operation. Fails the thread if the memory is not live.
     pub(crate) fn begin_as_guest(self) {
         if let Some(bad) = self.check() {
             mode::host(|| fail(bad, self));
         }
     }
 
-    /// The same in host mode.
+    /// In host mode: begins the operation. Fails the thread if the memory is not mapped or not
+    /// live.
     pub(crate) fn begin(self) {
         if !self.is_there() {
             failure::fail_in(
@@ -154,7 +158,7 @@ impl Use {
         }
     }
 
-    /// In host mode: the operation was performed, and other threads may have run since it began. Fails the
+    /// In host mode: ends the operation. Other threads may have run since it began; fails the
     /// thread if the block was freed by then.
     pub(crate) fn end(self) {
         if let Some(bad) = self.check() {
@@ -163,7 +167,7 @@ impl Use {
         self.record();
     }
 
-    /// The same in guest mode.
+    /// In guest mode: ends the operation.
     pub(crate) fn end_as_guest(self) {
         self.begin_as_guest();
         self.record();
@@ -178,9 +182,9 @@ impl Use {
         .or_else(|| blocks::check(self.address, self.size))
     }
 
-    /// The operation was performed.
+    /// Records that the operation was performed.
     pub(crate) fn record(self) {
-        // A stack is known by its end.
+        // The key of a stack is its end.
         let start = match heap_range::contains(self.address) {
             true => blocks::find(self.address).map(|(_, offset)| self.address - offset),
             false if stacks::may_contain(self.address) => {
@@ -193,7 +197,7 @@ impl Use {
         }
     }
 
-    /// True if there is memory at the address.
+    /// True if the address is mapped.
     pub(crate) fn is_there(self) -> bool {
         let is_known = || heap_range::contains(self.address) || objects::is_known(self.address);
         self.address >= PAGE && (is_known() || self.is_mapped())
@@ -207,7 +211,7 @@ impl Use {
     }
 }
 
-/// In host mode: ends the running thread, which did something to memory that is not its own.
+/// In host mode: ends the running thread after an invalid use of memory.
 #[cold]
 pub(crate) fn fail(bad: Bad, wrong: Use) -> ! {
     let native = running();
@@ -218,12 +222,18 @@ pub(crate) fn fail(bad: Bad, wrong: Use) -> ! {
     let memory = memory.or_else(|| stacks::owner(wrong.address).map(of_thread));
     let memory = memory.unwrap_or_else(|| "memory that was not allocated".to_owned());
     let memory = match wrong.what {
-        blocks::FREES => memory.trim_start_matches("the beginning of ").to_owned(),
+        blocks::FREES | blocks::RESIZES => {
+            memory.trim_start_matches("the beginning of ").to_owned()
+        }
         what if what.starts_with(USES) && bad == Bad::Ended => format!("in {memory}"),
         what if what.starts_with(USES) => memory.replace("the beginning of", "at the beginning of"),
         _ => memory,
     };
     let (manner, help) = match bad {
+        Bad::Freed if matches!(wrong.what, blocks::FREES | blocks::RESIZES) => (
+            Manner::FreedTwice,
+            "a block is freed once, by one owner; a pointer to it is cleared then, or not kept",
+        ),
         Bad::Freed => (
             Manner::Memory,
             "memory may be freed only after its last use",
@@ -241,29 +251,32 @@ pub(crate) fn fail(bad: Bad, wrong: Use) -> ! {
     failure::fail_in(manner, message, wrong.site)
 }
 
-/// Forgets the uses of the stack that ends there: another thread has it now.
+/// Removes the uses of the stack that ends at `end`, which is another thread's now.
 pub(crate) fn forget_stack(end: usize) {
     BLOCK_USES.get().0.forget(end..end + 1);
 }
 
-/// In host mode: returns the thread and the site of a use of the stack with these addresses that is not ordered
-/// before what the running thread does now.
+/// In host mode: returns the thread and site of a use of this stack that does not happen before the
+/// running thread's next event.
 pub(crate) fn unordered_on(stack: Range<usize>) -> Option<(ThreadId, usize)> {
     let one = BLOCK_USES.get().0.unordered(stack.end)?;
     Some((one.thread, one.site))
 }
 
-/// In guest mode: the running thread frees the block at an address. Fails the thread if the allocation of the
-/// block, or a use of it by another thread, is not ordered before that.
+/// In guest mode: checks that the running thread may free the block at an address. Fails the thread
+/// if the allocation of the block, or a use of it by another thread, does not happen before that.
 pub(crate) fn check_free(address: usize, site: usize) {
     let unordered = BLOCK_USES.get().0.unordered(address);
-    if let Some(one) = unordered.or_else(|| unordered_allocation(address)) {
+    let unordered = unordered.or_else(|| unordered_allocation(address));
+    // A second free is another failure.
+    if let Some(one) = unordered.filter(|_| !blocks::was_freed(address)) {
         mode::host(|| fail_free(address, one, site));
     }
 }
 
-/// Returns the allocation of the block at an address, if it is not ordered before what the running thread does
-/// now. Rust's own reference counts are not always operations, so programs in Rust are left out.
+/// Returns the allocation of the block at an address, if it does not happen before the running
+/// thread's next event. Rust's own reference counts are not always operations, so programs in Rust
+/// are left out.
 fn unordered_allocation(address: usize) -> Option<LastUse> {
     if regions::is_rust() {
         return None;

@@ -1,7 +1,7 @@
 //! Functions of the C library that are operations if a guest calls them, and the C library's own otherwise.
 
-/// As [`watched!`](crate::abi::trampoline::watched), for functions with any callers: code that is not
-/// controlled gets the C library's.
+/// As [`watched!`](crate::abi::trampoline::watched), for functions with any callers: code that is
+/// not controlled calls the C library's.
 macro_rules! interpose {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal)
         $code:ident $body:block)*) => {

@@ -1,11 +1,11 @@
-//! Where threads handle [`requests`]: at scheduling points, at cancellation points and when a
-//! wait is over.
+//! Handling of [`requests`] by threads: at scheduling points, at cancellation points and after
+//! waits.
 
 use super::requests::{self, CANCEL, Interrupt};
-use super::{signals, unwind};
+use super::{signals, unwind, unwritten_reads};
 use crate::execution::running;
 
-/// The running thread handles an interrupt; returns false if it is to end.
+/// Handles an interrupt of the running thread; returns false if the thread must end.
 pub(crate) fn act(interrupt: Interrupt, code: usize) -> bool {
     match interrupt {
         Interrupt::None => true,
@@ -21,7 +21,8 @@ pub(crate) fn act(interrupt: Interrupt, code: usize) -> bool {
     }
 }
 
-/// The running thread is at a cancellation point; returns false if it is to end.
+/// Handles a cancellation of the running thread, at a cancellation point; returns false if the
+/// thread must end.
 pub(crate) fn cancellation_point(code: usize) -> bool {
     if !requests::has_cancellations() || requests::masked(running().thread()) & CANCEL != 0 {
         return true;
@@ -32,9 +33,10 @@ pub(crate) fn cancellation_point(code: usize) -> bool {
     }
 }
 
-/// The running thread is at a scheduling point, where handlers of signals run.
+/// Runs signal handlers of the running thread, at a scheduling point.
 #[inline]
 pub(crate) fn scheduling_point(code: usize) {
+    unwritten_reads::settle();
     if !requests::has_signals() {
         return;
     }
@@ -44,7 +46,7 @@ pub(crate) fn scheduling_point(code: usize) {
     }
 }
 
-/// True if there was a signal for the running thread, which it has handled.
+/// Handles the signals of the running thread; returns true if there was one.
 pub(crate) fn has_handled(code: usize) -> bool {
     if !requests::has_signals() {
         return false;

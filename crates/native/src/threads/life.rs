@@ -1,4 +1,4 @@
-//! How threads begin and end.
+//! Beginnings and ends of threads.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -9,27 +9,27 @@ use raddle_engine::{Operation, ThreadId};
 
 use super::guests::{self, ThreadEnd};
 use super::queues::{self, QueueKey};
-use super::{heap_use, interrupts, requests, signals};
+use super::{heap_use, interrupts, requests, signals, unwritten_reads};
 use crate::abi::{caller, stack};
 use crate::engine::Manner;
-use crate::execution::running;
+use crate::execution::{creation_name, running};
 use crate::host::process_state::ProcessState;
 use crate::host::{mode, substrate, tls};
 use crate::memory::{locations, objects, shadow, stacks};
 
 /// Hooks of the layers above in a thread's life, in host mode.
 pub(crate) struct Hooks {
-    /// The running thread has started another.
+    /// Called when the running thread has started another.
     pub(crate) started: fn(ThreadId),
-    /// The function of the running thread has returned, or was left.
+    /// Called when the function of the running thread has returned, or was left.
     pub(crate) finishes: fn(),
-    /// Another thread uses this stack from now on.
+    /// Called when another thread uses this stack from now on.
     pub(crate) stack_is_reused: fn(Range<usize>),
 }
 
 static HOOKS: OnceLock<Hooks> = OnceLock::new();
 
-/// Has threads do this from now on.
+/// Sets the hooks.
 pub(crate) fn install(hooks: Hooks) {
     let _ = HOOKS.set(hooks);
 }
@@ -44,18 +44,18 @@ struct Start {
     argument: usize,
 }
 
-/// The first function of a new thread, as guest. The program's comes next, with nothing of ours below it
-/// that could not be unwound.
+/// First function of a new thread, as guest. The program's function follows, above no frame of
+/// raddle's that could not be unwound.
 extern "C" fn prepare(_: usize) -> usize {
     tls::prepare();
     0
 }
 
-/// The same for the same place in the tree of creations, whatever the schedule, so that addresses of variables
-/// are the same in every execution; 0 is the first thread.
+/// Returns a number that depends only on the thread's place in the tree of creations, and not on
+/// the schedule; 0 for the first thread. So addresses of variables are the same in every execution.
 fn creation_number(thread: ThreadId) -> usize {
     static NUMBERS: ProcessState<BTreeMap<u64, usize>> = ProcessState::new(BTreeMap::new());
-    let name = running().with_world(|world| world.state().fingerprint(thread));
+    let name = creation_name(running(), thread);
     let mut numbers = NUMBERS.get();
     let next = numbers.len() + 1;
     *numbers.entry(name).or_insert(next)
@@ -78,7 +78,7 @@ pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: 
     pointer
 }
 
-/// The whole life of a thread, in host mode.
+/// Runs a thread from its beginning to its end, in host mode.
 fn live(start: &Start) {
     let pointer = guests::with_running(|guest| guest.pointer);
     if let Some(end) = substrate::end_of_stack(pointer) {
@@ -91,8 +91,8 @@ fn live(start: &Start) {
     end_stack();
 }
 
-/// The variables of the running thread are gone. Fails the thread if another thread's use of them is not
-/// ordered before that.
+/// Ends the lifetime of the running thread's variables. Fails the thread if another thread's access
+/// of them does not happen before that.
 fn end_stack() {
     let native = running();
     let Some(stack) = stacks::end(native.end_of_stack()) else {
@@ -114,12 +114,12 @@ fn end_stack() {
     }
 }
 
-/// The same for the first thread of an execution, if it has variables of its own.
+/// Runs the first thread of an execution, if it has variables of its own.
 pub(crate) fn live_as_first(function: usize, argument: usize) {
     live(&Start { function, argument });
 }
 
-/// The stack is new to the program, but a thread that has ended may have used its memory before.
+/// Removes the state of the stack's memory, which a thread that has ended may have used before.
 fn forget_stack() {
     let end = running().end_of_stack();
     if !stacks::begin(end) {
@@ -133,15 +133,21 @@ fn forget_stack() {
     (hooks().stack_is_reused)(stack);
 }
 
-/// The thread's function has returned, or was left: runs the destructors of the thread's values.
+/// Runs the destructors of the thread's values, after its function has returned or was left.
 pub(crate) fn finish(result: usize) {
     unsafe extern "C" {
         fn __call_tls_dtors();
     }
-    if guests::with_running(|guest| guest.end) == ThreadEnd::Everything {
+    let has_failed = || guests::with_running(|guest| guest.end) == ThreadEnd::Everything;
+    if has_failed() {
         return;
     }
-    // Those of the first thread are run when the process ends; until then the host shares its storage.
+    unwritten_reads::finish();
+    if has_failed() {
+        return;
+    }
+    // Destructors of the first thread run when the process ends; until then the host shares its
+    // storage.
     if guests::with_running(|guest| guest.pointer) != mode::host_pointer() {
         guests::run_guest(__call_tls_dtors as unsafe extern "C" fn() as usize, 0);
     }
@@ -169,7 +175,7 @@ fn end_of(thread: ThreadId) -> QueueKey {
     }
 }
 
-/// Waits for the end of a thread; returns false if that was interrupted.
+/// Waits for the end of a thread; returns false if the wait was interrupted.
 fn wait_for_end(target: ThreadId, code: usize) -> bool {
     let place = end_of(target);
     queues::synchronize(place, code);
@@ -192,7 +198,7 @@ pub(crate) fn has_ended(target: ThreadId, code: usize) -> bool {
     running().observe(code, caller::top(), ask).to_answer()
 }
 
-/// Waits for the end of a thread that its scope must not outlive, unless that was done.
+/// Waits for the end of a scoped thread, unless it was joined.
 pub(crate) fn wait_for(target: ThreadId, code: usize) {
     if guests::with(target, |guest| {
         std::mem::replace(&mut guest.is_joined, true)
@@ -206,7 +212,7 @@ pub(crate) fn wait_for(target: ThreadId, code: usize) {
     }
 }
 
-/// Waits for a thread to end; its result.
+/// Waits for a thread to end; returns its result.
 pub(crate) fn join(target: ThreadId, code: usize) -> Result<usize, c_int> {
     let native = running();
     if target == native.thread() {
@@ -226,7 +232,8 @@ pub(crate) fn join(target: ThreadId, code: usize) -> Result<usize, c_int> {
     native.wait_as_long_as(target);
     match guests::with(target, |guest| guest.end) {
         ThreadEnd::Returned(result) => {
-            // The joiner handles a panic of Rust's then; a crash ends the joiner as well.
+            // The joining thread handles a panic of Rust's; a crash ends the joining thread as
+            // well.
             native.join_panic(target);
             Ok(result)
         }

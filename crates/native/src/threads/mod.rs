@@ -1,4 +1,4 @@
-//! The threads of the program: how they begin, wait and end.
+//! The threads of the program: their beginning, waits and end.
 
 pub(crate) mod atomics;
 pub(crate) mod failure;
@@ -13,3 +13,4 @@ pub(crate) mod requests;
 pub(crate) mod signals;
 pub(crate) mod time;
 pub(crate) mod unwind;
+pub(crate) mod unwritten_reads;

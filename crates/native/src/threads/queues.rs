@@ -1,10 +1,10 @@
-//! Queues of threads that wait for something which the engine has no object for, or in a way that can be
-//! interrupted: for data in a pipe, or at a condition variable until a signal comes.
+//! Queues of threads in waits for which the engine has no object, or which can be interrupted.
+//! Examples are waits for data in a pipe, and at a condition variable until a signal comes.
 //!
-//! Each queue has a location of the engine, and each use of the queue first adds to that location. So all
-//! uses of one queue are in an order that the engine knows and explores, and a queue may be plain data. A
-//! *waiter* is a semaphore without permits that is used for one wait; a thread may be in several queues with
-//! one waiter.
+//! Each queue has a location of the engine, and each use of the queue first adds to that location.
+//! So the engine explores the order of all uses of one queue, and a queue may be plain data. A
+//! *waiter* is a semaphore without permits that is used for one wait; a thread may be in several
+//! queues with one waiter.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::memory::objects;
 
-/// Identifies the semaphore of a wait. No address of the program's is like that.
+/// Identifies the semaphore of a wait, by an address that is never the program's.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Waiter {
     address: usize,
@@ -48,7 +48,7 @@ impl Part for Queues {}
 
 pub(crate) static QUEUES: PartCell<Queues> = PartCell::new();
 
-/// Numbers beyond the program's addresses.
+/// First address of waiters, beyond the program's addresses.
 const FIRST_WAITER: usize = 1 << 62;
 const STEP: usize = 16;
 
@@ -57,7 +57,7 @@ fn with_queue<R>(key: QueueKey, use_it: impl FnOnce(&mut Queue) -> R) -> R {
     use_it(queues.queues.entry(key.address).or_default())
 }
 
-/// An update of a location that is made when it is first used.
+/// Performs an update of a location that is created at its first use.
 pub(crate) fn update(
     key: QueueKey,
     location: impl FnOnce(&mut dyn FnMut() -> LocationId) -> LocationId,
@@ -77,7 +77,7 @@ pub(crate) fn update(
     keeping_top(|| native.perform(code, operation)).to_value()
 }
 
-/// The running thread uses the queue, in an order with its other users.
+/// Performs a use of the queue by the running thread, ordered with those of other threads.
 pub(crate) fn synchronize(key: QueueKey, code: usize) {
     let location = |new: &mut dyn FnMut() -> LocationId| {
         with_queue(key, |queue| *queue.location.get_or_insert_with(new))
@@ -85,7 +85,8 @@ pub(crate) fn synchronize(key: QueueKey, code: usize) {
     update(key, location, UpdateKind::Add(1), code);
 }
 
-/// The running thread polls the queue and changes nothing, as a loop may repeatedly.
+/// Performs a poll of the queue by the running thread, as a loop may do repeatedly. It changes
+/// nothing.
 pub(crate) fn observe(key: QueueKey, code: usize) {
     let native = running();
     let operation = |world: &mut World| {
@@ -99,7 +100,7 @@ pub(crate) fn observe(key: QueueKey, code: usize) {
     keeping_top(|| native.observe(code, top, operation));
 }
 
-/// A waiter for one wait of the running thread.
+/// Returns a waiter for one wait of the running thread.
 pub(crate) fn new_waiter(kind: &'static str) -> Waiter {
     let mut queues = QUEUES.get();
     queues.waiters += 1;
@@ -109,13 +110,13 @@ pub(crate) fn new_waiter(kind: &'static str) -> Waiter {
     }
 }
 
-/// Adds the waiter to the queue, which the running thread has just synchronized with.
+/// Adds the waiter to the queue. The running thread must have just synchronized with it.
 pub(crate) fn enqueue(key: QueueKey, waiter: Waiter) {
     with_queue(key, |queue| queue.waiting.push(waiter));
 }
 
-/// Removes the waiter from the queue, which the running thread has just synchronized with; returns true if
-/// another thread had removed it.
+/// Removes the waiter from the queue. The running thread must have just synchronized with it.
+/// Returns true if another thread had removed the waiter.
 pub(crate) fn remove(key: QueueKey, waiter: Waiter) -> bool {
     with_queue(key, |queue| {
         let before = queue.waiting.len();
@@ -140,7 +141,7 @@ pub(crate) fn wake(waiter: Waiter, code: usize) {
     call(waiter, semaphore::Call::Release, code);
 }
 
-/// Wakes all waiters of the queue, which the running thread has just synchronized with.
+/// Wakes all waiters of the queue. The running thread must have just synchronized with it.
 pub(crate) fn wake_all(key: QueueKey, code: usize) {
     let waiting = with_queue(key, |queue| std::mem::take(&mut queue.waiting));
     for waiter in waiting {
@@ -158,7 +159,7 @@ pub(crate) fn wake_one(key: QueueKey, code: usize) {
         chosen = keeping_top(|| running().perform(code, choose)).to_value() as usize;
         synchronize(key, code);
     }
-    // Another thread may have woken the chosen one; then another one is woken.
+    // Another thread may have woken the chosen waiter; then a different one is woken.
     let waiter = with_queue(key, |queue| {
         let still = |waiter: &Waiter| queue.waiting.contains(waiter);
         let chosen = waiting.get(chosen).filter(|waiter| still(waiter));

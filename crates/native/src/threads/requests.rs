@@ -1,10 +1,12 @@
-//! Requests of one thread to another, whatever that does: to be cancelled, or to handle a signal.
+//! Requests of one thread to another, independent of its current operation: to be cancelled, or to
+//! handle a signal.
 //!
-//! Each thread has a location of the engine with a bit for each request. A request sets a bit; the thread
-//! loads its bits where it may handle them, so the moment at which it sees a request is explored. A
-//! [waiting](super::queues) thread registers its waiter under the same location, and is woken.
+//! Each thread has a location of the engine with a bit for each request. A request sets a bit; the
+//! thread loads its bits where it may handle them, so the moment at which it reads a request is
+//! explored. A [waiting](super::queues) thread registers its waiter under the same location, and is
+//! woken.
 //!
-//! None of this is done in a program that imports no function that makes requests.
+//! A program that imports no function for requests has none of these operations.
 
 use std::sync::Once;
 use std::sync::atomic::Ordering::Relaxed;
@@ -38,11 +40,11 @@ pub(crate) const CANCEL: u64 = 1;
 /// Request that a thread handles before it continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Interrupt {
-    /// Nothing.
+    /// No request.
     None,
-    /// It is to end.
+    /// The thread must end.
     Cancel,
-    /// It is to handle signals.
+    /// The thread must handle signals.
     Signal,
 }
 
@@ -50,9 +52,9 @@ pub(crate) enum Interrupt {
 #[derive(Clone, Default)]
 struct Attention {
     location: Option<LocationId>,
-    /// Waiter of its sleep.
+    /// Waiter of the thread's current wait.
     waiter: Option<Waiter>,
-    /// Bits that are masked now.
+    /// Bits that are masked.
     masked: u64,
 }
 
@@ -64,7 +66,8 @@ impl Part for Requests {}
 
 pub(crate) static REQUESTS: PartCell<Requests> = PartCell::new();
 
-/// Set if the program imports functions that cancel threads, and functions that send signals.
+/// True if the program imports functions that cancel threads; true if it imports functions that
+/// send signals.
 static CANCELS: AtomicBool = AtomicBool::new(false);
 static SIGNALS: AtomicBool = AtomicBool::new(false);
 
@@ -84,12 +87,12 @@ pub(crate) fn has_signals() -> bool {
     SIGNALS.load(Relaxed)
 }
 
-/// At the beginning of a check: finds out which requests are possible.
+/// At the beginning of a check: determines the possible requests.
 pub(crate) fn prepare() {
     static HAS_LOOKED: Once = Once::new();
     HAS_LOOKED.call_once(|| {
         CANCELS.store(imports::any(&["pthread_cancel"]), Relaxed);
-        // Rust's standard library can kill children, whether the program does or not.
+        // Rust's standard library imports `kill` for children, even if the program never calls it.
         let is_sent = |name: &&&str| !(regions::is_rust() && **name == "kill");
         let senders: Vec<&str> = SENDERS.iter().filter(is_sent).copied().collect();
         SIGNALS.store(imports::any(&senders), Relaxed);
@@ -104,7 +107,7 @@ fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Attention) -> R) -> R {
     use_it(&mut threads[thread.index()])
 }
 
-/// A number that stands for the address of a thread's requests.
+/// First address of the queues of requests, beyond the program's addresses.
 const FIRST: usize = 1 << 61;
 
 fn place(thread: ThreadId) -> QueueKey {
@@ -149,7 +152,7 @@ pub(crate) fn masked(thread: ThreadId) -> u64 {
     with(thread, |it| it.masked)
 }
 
-/// A thread inherits the mask of its creator, except for cancellation.
+/// Sets the mask of a new thread: that of its creator, except for cancellation.
 pub(crate) fn inherit(child: ThreadId) {
     let masked = masked(running().thread()) & !CANCEL;
     if masked != 0 {
@@ -157,7 +160,7 @@ pub(crate) fn inherit(child: ThreadId) {
     }
 }
 
-/// The running thread makes a request to another.
+/// Makes a request of the running thread to another.
 pub(crate) fn request(thread: ThreadId, bit: u64, code: usize) {
     update(thread, UpdateKind::Or(bit), code);
     if let Some(waiter) = with(thread, |it| it.waiter.take()) {
@@ -165,7 +168,7 @@ pub(crate) fn request(thread: ThreadId, bit: u64, code: usize) {
     }
 }
 
-/// The running thread loads its requests.
+/// Loads the requests of the running thread; returns their bits.
 pub(crate) fn look(code: usize) -> u64 {
     let (native, thread) = (running(), running().thread());
     let load = |world: &mut _| {
@@ -180,11 +183,11 @@ pub(crate) fn look(code: usize) -> u64 {
 }
 
 /// Clears the requests with these bits; returns the bits before.
-pub(crate) fn settle(bits: u64, code: usize) -> u64 {
+pub(crate) fn clear(bits: u64, code: usize) -> u64 {
     update(running().thread(), UpdateKind::And(!bits), code)
 }
 
-/// The running thread is about to wait, unless it is interrupted.
+/// Registers the waiter of the running thread, unless the wait is interrupted at once.
 fn begin_wait(waiter: Waiter, code: usize) -> Interrupt {
     if !are_possible() {
         return Interrupt::None;
@@ -197,7 +200,7 @@ fn begin_wait(waiter: Waiter, code: usize) -> Interrupt {
     interrupt
 }
 
-/// The running thread has waited; returns the interrupt, if there is one.
+/// Removes the waiter of the running thread; returns the interrupt, if there is one.
 fn end_wait(code: usize) -> Interrupt {
     if !are_possible() {
         return Interrupt::None;

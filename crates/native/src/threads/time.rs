@@ -1,5 +1,5 @@
-//! Sleeping and clocks, on virtual time: no call really waits, and a thread's clock advances only by its own
-//! actions.
+//! Sleeping and clocks, on virtual time: no call really waits, and a thread's clock advances only
+//! by its own operations.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(crate) fn sleep_for(time: Duration, code: usize) {
     native.pass_time(time);
 }
 
-/// The same for a sleep that a signal may interrupt; returns false if one did. No time has passed then.
+/// Sleeps, unless a signal interrupts; returns false if one did. No time has passed then.
 fn sleep_unless(time: Duration, code: usize) -> bool {
     let native = running();
     native.perform(code, |_| Operation::Sleep { time });
@@ -38,8 +38,8 @@ fn now() -> Duration {
 }
 
 pub(crate) fn duration(time: Time) -> Duration {
-    // SAFETY: the functions of POSIX that take a time take it at an address that can be read; null is excluded
-    // by those that allow it.
+    // SAFETY: functions of POSIX with an argument for a time require a readable address; those that
+    // allow null exclude it before.
     let time = unsafe { time.read() };
     Duration::new(
         time.tv_sec.max(0) as u64,
@@ -87,7 +87,7 @@ cancellation_points! {
     }
 }
 
-/// As a result of a function that leaves an error in `errno`.
+/// Returns the result of a sleep, for a function that stores its error in `errno`.
 fn slept(is_over: bool) -> Result<isize, c_int> {
     if is_over { Ok(0) } else { Err(libc::EINTR) }
 }

@@ -1,8 +1,8 @@
 //! Ending a thread from within: runs the destructors and cleanup handlers of its stack, and then leaves it.
 //!
-//! As in the C library, the unwinder of exceptions goes up the stack and asks at every frame whether to stop.
-//! Functions in which a thread may end [`ask`] for that and return; the program is left where it called
-//! them ([`unwinding`]).
+//! As in the C library, the unwinder of exceptions goes up the stack and calls a stop function at
+//! every frame. Functions in which a thread may end [`ask`] for that and return; the unwinder
+//! begins at the program's call of them ([`unwinding`]).
 
 use std::ffi::{c_int, c_void};
 
@@ -25,7 +25,7 @@ unsafe extern "C" {
     fn _longjmp(buffer: *mut c_void, value: c_int) -> !;
 }
 
-/// An exception, as the unwinder has it.
+/// An exception, in the layout of the unwinder.
 #[repr(C, align(16))]
 struct Exception {
     class: u64,
@@ -33,18 +33,18 @@ struct Exception {
     private: [usize; 2],
 }
 
-/// A thread on its way out.
+/// State of a thread's end.
 struct ThreadUnwinding {
     exception: Exception,
     result: usize,
-    /// True if it has come to its first function.
+    /// True if the unwinder has reached the thread's first function.
     is_out: bool,
     /// The last of the cleanup handlers that C code has registered.
     handler: *mut Handler,
 }
 
-/// A cleanup handler of C code, as in `pthread.h`: the registers to continue with, whether there is a signal
-/// mask, and room for the implementation.
+/// A cleanup handler of C code, as in `pthread.h`: the registers to continue with, a flag for a
+/// saved signal mask, and memory for the implementation.
 #[repr(C)]
 pub(crate) struct Handler {
     registers: [usize; 8],
@@ -55,7 +55,7 @@ pub(crate) struct Handler {
 
 /// Index of the stack pointer among the registers.
 const STACK_POINTER: usize = 6;
-/// Number of bits by which the C library rotates addresses that it hides.
+/// Bits by which the C library rotates addresses that it hides.
 const TURN: u32 = 17;
 
 /// State of the end of each thread of the execution, by number.
@@ -97,18 +97,19 @@ fn with<R>(use_it: impl FnOnce(&mut ThreadUnwinding) -> R) -> R {
     use_it(&mut states[index])
 }
 
-/// The function that the running thread has called ends it, with this result.
+/// Makes the running thread end with this result, when its current call returns.
 pub(crate) fn ask(result: usize) {
     with(|state| state.result = result);
     again();
 }
 
-/// The result of the running thread, if it has come to where its code begins.
+/// Returns the result of the running thread, if the unwinder has reached the beginning of its code.
 fn final_result() -> Option<usize> {
     with(|state| state.is_out.then_some(state.result))
 }
 
-/// True when the running thread has left by itself or was cancelled, and has come to where its code begins.
+/// True if the running thread ended itself or was cancelled, and the unwinder has reached the
+/// beginning of its code.
 pub(crate) fn has_left() -> bool {
     final_result().is_some()
 }
@@ -130,14 +131,14 @@ pub(crate) fn run_between(function: usize, argument: usize) -> usize {
     result
 }
 
-/// The same once more, after a handler.
+/// Continues unwinding, after a handler.
 pub(crate) fn again() {
     let exception = with(|state| &raw mut state.exception);
     unwinding::ask(exception as usize);
 }
 
-/// In guest mode, for every frame: the last of the handlers if it was registered there, and the end of
-/// the thread where its code begins.
+/// In guest mode, called for every frame: calls the last handler if the frame has registered it,
+/// and ends the thread at the beginning of its code.
 extern "C" fn stop(
     _version: c_int,
     actions: c_int,
@@ -176,7 +177,7 @@ fn stack_pointer(handler: *mut Handler) -> usize {
     hidden.rotate_right(TURN) ^ guard
 }
 
-/// The running thread has another handler.
+/// Registers another cleanup handler of the running thread.
 pub(crate) fn register(handler: *mut Handler) {
     let previous = with(|state| std::mem::replace(&mut state.handler, handler));
     // SAFETY: the caller of `__pthread_register_cancel` passes a buffer that stays alive until it unregisters
@@ -184,14 +185,14 @@ pub(crate) fn register(handler: *mut Handler) {
     unsafe { (*handler).previous = previous };
 }
 
-/// The handler is not needed any more.
+/// Removes a cleanup handler.
 pub(crate) fn unregister(handler: *mut Handler) {
     // SAFETY: the handler was registered, and is alive until this call.
     let previous = unsafe { (*handler).previous };
     with(|state| state.handler = previous);
 }
 
-/// A handler caught the exception that ends a thread, and did not throw it again.
+/// Reports a handler that caught the exception which ends a thread, and did not throw it again.
 extern "C" fn on_caught(_reason: c_int, _exception: *mut Exception) {
     mode::host(|| {
         let message = "a thread that was to end caught that as an exception, and went on";

@@ -1,4 +1,4 @@
-//! A cell that sees when it is accessed.
+//! A cell whose accesses are checked for data races.
 
 use std::fmt;
 use std::mem::offset_of;
@@ -8,19 +8,20 @@ use crate::labelled::{Labelled, Thing};
 use raddle_check::runtime::Identity;
 use raddle_check::runtime::foreign::{self, using};
 use raddle_check::runtime::statics::Virtual;
-use raddle_check::runtime::{Made, current};
+use raddle_check::runtime::{Made, Ongoing, current};
 
 /// A value that may be changed through a shared reference, as [`std::cell::UnsafeCell`], with
 /// loom's [`with`](Self::with) and [`with_mut`](Self::with_mut) besides.
 ///
-/// Inside a check, accesses that nothing orders are a data race, and the check fails. Prefer `with` and
-/// `with_mut`: they say whether the value is read or written, and for how long. A call of
-/// [`get`](Self::get) counts as one write; later accesses through the pointer are not seen. That the
-/// cell is made is not seen either, unless [`Quarantine`](crate::alloc::Quarantine) is in use.
-/// Accesses are no scheduling points, because code without data races cannot tell when they happen.
+/// Inside a check, two accesses that happens-before does not order, one of them a write, are a data
+/// race, and the check fails. Prefer `with` and `with_mut`: they state whether the value is read or
+/// written, and for how long. A call of [`get`](Self::get) counts as one write; later accesses
+/// through the pointer are not checked. Nor is the creation of the cell, unless
+/// [`Quarantine`](crate::alloc::Quarantine) is in use. Accesses are no scheduling points, because
+/// code without data races cannot observe when they happen.
 ///
-/// Inside a check, a static is as at first in every execution. What a pointer to its value points to
-/// is gone when the execution is over, so do not keep one beyond that.
+/// Inside a check, a static has its initial value at the beginning of every execution. A pointer to
+/// its value is invalid after the execution, so do not keep one beyond that.
 ///
 /// There is no `from_mut`, because this cell is larger than its value, and `get_mut` is not `const`.
 pub struct UnsafeCell<T: ?Sized> {
@@ -28,8 +29,8 @@ pub struct UnsafeCell<T: ?Sized> {
     value: std::cell::UnsafeCell<T>,
 }
 
-/// The identity of a cell, which tells when it is dropped. (A destructor of the cell itself would
-/// change what the compiler lets the value borrow.)
+/// The identity of a cell, whose destructor reports the drop of the cell. (A destructor of the cell
+/// itself would change what the compiler lets the value borrow.)
 struct CellIdentity {
     identity: Identity,
     made: Made,
@@ -45,7 +46,7 @@ impl Drop for CellIdentity {
 }
 
 impl<T> UnsafeCell<T> {
-    /// A cell around `value`.
+    /// Creates a cell around `value`.
     #[track_caller]
     pub const fn new(value: T) -> Self {
         UnsafeCell {
@@ -60,7 +61,7 @@ impl<T> UnsafeCell<T> {
         }
     }
 
-    /// The value, when no other thread can access it.
+    /// Returns the value, when no other thread can access it.
     #[track_caller]
     pub fn into_inner(self) -> T {
         let CellIdentity { identity, made } = &self.identity;
@@ -68,9 +69,9 @@ impl<T> UnsafeCell<T> {
         self.value.into_inner()
     }
 
-    /// A pointer to the value of a cell that is known by a pointer only, and may not have been
-    /// made yet. Accesses through it are not seen, and that of a static is the same inside a check
-    /// and outside.
+    /// Returns a pointer to the value of a cell that is known by a pointer only, and may not have
+    /// been initialised yet. Accesses through it are not checked, and the pointer of a static is
+    /// the same inside a check and outside.
     pub const fn raw_get(this: *const Self) -> *mut T {
         this.wrapping_byte_add(offset_of!(Self, value))
             .cast_mut()
@@ -79,7 +80,7 @@ impl<T> UnsafeCell<T> {
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
-    /// A pointer to the value.
+    /// Returns a pointer to the value.
     #[track_caller]
     pub fn get(&self) -> *mut T {
         let CellIdentity { identity, made } = &self.identity;
@@ -96,7 +97,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         this.value.get()
     }
 
-    /// The value, when no other thread can access it.
+    /// Returns the value, when no other thread can access it.
     #[track_caller]
     pub fn get_mut(&mut self) -> &mut T {
         let CellIdentity { identity, made } = &self.identity;
@@ -106,7 +107,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.value.get_mut()
     }
 
-    /// Lets `f` read the value.
+    /// Calls `f` to read the value.
     #[track_caller]
     pub fn with<F, R>(&self, f: F) -> R
     where
@@ -115,7 +116,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.access(false, Location::caller(), |value| f(value))
     }
 
-    /// Lets `f` read and write the value.
+    /// Calls `f` to read and write the value.
     #[track_caller]
     pub fn with_mut<F, R>(&self, f: F) -> R
     where
@@ -124,7 +125,23 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.access(true, Location::caller(), f)
     }
 
-    /// Lets `f` have the place of the value in the running execution.
+    /// For `raddle-loom`: begins an access that lasts as long as the second value; the first is the address
+    /// of the value in the running execution.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __begin(&self, writes: bool) -> (*mut T, Option<Ongoing>) {
+        let CellIdentity { identity, made } = &self.identity;
+        let place = Location::caller();
+        let Some(context) = using(identity, made, place) else {
+            return (self.value.get(), None);
+        };
+        let this = context.here(self);
+        let CellIdentity { identity, made } = &this.identity;
+        let ongoing = context.begin_access(identity, made, writes, place);
+        (this.value.get(), ongoing)
+    }
+
+    /// Calls `f` with the address of the value in the running execution.
     #[inline]
     fn access<R>(
         &self,

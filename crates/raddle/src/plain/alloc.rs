@@ -2,12 +2,12 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The system's allocator. With feature `check`, it holds what is freed inside a check until the end
+/// The system's allocator. With feature `check`, it keeps memory freed inside a check until the end
 /// of the execution.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quarantine;
 
-// SAFETY: does what the system's allocator does.
+// SAFETY: forwards every call to the system's allocator.
 unsafe impl GlobalAlloc for Quarantine {
     #[inline(always)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -9,19 +9,19 @@ use std::fmt;
 pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
 
 impl<T> UnsafeCell<T> {
-    /// A cell around `value`.
+    /// Creates a cell around `value`.
     #[inline(always)]
     pub const fn new(value: T) -> Self {
         UnsafeCell(std::cell::UnsafeCell::new(value))
     }
 
-    /// The value, when no other thread can access it.
+    /// Returns the value, when no other thread can access it.
     #[inline(always)]
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }
 
-    /// A pointer to the value of a cell that is known by a pointer only.
+    /// Returns a pointer to the value of a cell that is known by a pointer only.
     #[inline(always)]
     pub const fn raw_get(this: *const Self) -> *mut T {
         std::cell::UnsafeCell::raw_get(this.cast())
@@ -29,19 +29,19 @@ impl<T> UnsafeCell<T> {
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
-    /// A pointer to the value.
+    /// Returns a pointer to the value.
     #[inline(always)]
     pub const fn get(&self) -> *mut T {
         self.0.get()
     }
 
-    /// The value, when no other thread can access it.
+    /// Returns the value, when no other thread can access it.
     #[inline(always)]
     pub const fn get_mut(&mut self) -> &mut T {
         self.0.get_mut()
     }
 
-    /// Lets `f` read the value.
+    /// Calls `f` to read the value.
     #[inline(always)]
     pub fn with<F, R>(&self, f: F) -> R
     where
@@ -50,7 +50,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         f(self.0.get())
     }
 
-    /// Lets `f` read and write the value.
+    /// Calls `f` to read and write the value.
     #[inline(always)]
     pub fn with_mut<F, R>(&self, f: F) -> R
     where

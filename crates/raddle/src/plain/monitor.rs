@@ -1,8 +1,8 @@
 //! Monitors on std's lock and condition variable.
 //!
-//! One lock guards the occupant and the waiters; all threads sleep on one condition variable and look
-//! for their own ticket. Slower than one variable for each condition, and simple enough to be right
-//! for both disciplines.
+//! One lock guards the occupant and the waiters; all threads sleep on one condition variable and
+//! check for their own ticket. Slower than one variable for each condition, and simple enough to be
+//! right for both disciplines.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -15,9 +15,9 @@ use crate::own_sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Behaviour of a thread that signals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Discipline {
-    /// It goes on; the signalled thread competes with all others to re-enter.
+    /// It continues; the signalled thread competes with all others to re-enter.
     SignalContinue,
-    /// It makes way for the signalled thread, and gets the monitor back, before any newcomer, when
+    /// It hands the monitor to the signalled thread, and gets it back, before any newcomer, when
     /// that thread leaves or waits.
     SignalUrgent,
 }
@@ -26,7 +26,7 @@ pub enum Discipline {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Condition(pub(crate) u32);
 
-/// Data that one thread at a time works on, with conditions to wait for.
+/// Data that one thread at a time accesses, with conditions to wait for.
 pub struct Monitor<T: ?Sized> {
     discipline: Discipline,
     queues: Mutex<Queues>,
@@ -35,9 +35,9 @@ pub struct Monitor<T: ?Sized> {
     data: UnsafeCell<T>,
 }
 
-/// Threads by ticket: each entering, waiting or making way draws a new one.
+/// Threads by ticket: each entry, wait or signal that hands the monitor over draws a new one.
 struct Queues {
-    /// Number of threads that are asleep: a wake-up without any costs a system call.
+    /// Number of sleeping threads, because a wake-up without any would cost a system call.
     asleep: usize,
     next: u64,
     inside: Option<u64>,
@@ -52,7 +52,7 @@ unsafe impl<T: ?Sized + Send> Send for Monitor<T> {}
 unsafe impl<T: ?Sized + Send> Sync for Monitor<T> {}
 
 impl<T> Monitor<T> {
-    /// A free monitor around `value`.
+    /// Creates a free monitor around `value`.
     pub const fn new(discipline: Discipline, value: T) -> Self {
         let queues = Queues {
             asleep: 0,
@@ -71,19 +71,19 @@ impl<T> Monitor<T> {
         }
     }
 
-    /// The data, when no other thread can enter.
+    /// Returns the data, when no other thread can enter.
     pub fn into_inner(self) -> T {
         self.data.into_inner()
     }
 }
 
 impl<T: ?Sized> Monitor<T> {
-    /// A new condition of this monitor.
+    /// Returns a new condition of this monitor.
     pub fn condition(&self) -> Condition {
         Condition(self.conditions.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Waits until the monitor is free and goes in.
+    /// Waits until the monitor is free and enters it.
     pub fn enter(&self) -> MonitorGuard<'_, T> {
         let mut queues = self.queues();
         while queues.inside.is_some() {
@@ -98,24 +98,25 @@ impl<T: ?Sized> Monitor<T> {
         }
     }
 
-    /// The data, when no other thread can enter.
+    /// Returns the data, when no other thread can enter.
     pub fn get_mut(&mut self) -> &mut T {
         self.data.get_mut()
     }
 
-    /// For a controlled monitor: the address of the data, for the thread that is inside.
+    /// Returns the address of the data, for a controlled monitor and the thread that is inside.
     #[cfg(feature = "check")]
     pub(crate) fn data(&self) -> *mut T {
         self.data.get()
     }
 
-    /// For a controlled monitor: which discipline it has.
+    /// Returns the discipline, for a controlled monitor.
     #[cfg(feature = "check")]
     pub(crate) fn discipline(&self) -> Discipline {
         self.discipline
     }
 
-    /// For a controlled monitor: keeps threads outside the check out; `false` if one is in.
+    /// Closes the monitor to threads outside the check, for a controlled monitor; `false` if one is
+    /// inside.
     #[cfg(feature = "check")]
     pub(crate) fn close(&self) -> bool {
         let mut queues = self.queues();
@@ -126,7 +127,7 @@ impl<T: ?Sized> Monitor<T> {
         free
     }
 
-    /// For a controlled monitor: the opposite of `close`.
+    /// Reverts `close`, for a controlled monitor.
     #[cfg(feature = "check")]
     pub(crate) fn reopen(&self) {
         let mut queues = self.queues();
@@ -149,7 +150,7 @@ impl<T: ?Sized> Monitor<T> {
         queues
     }
 
-    /// Lets all sleeping threads look again.
+    /// Wakes all sleeping threads to check for their ticket.
     fn wake(&self, queues: &Queues) {
         if queues.asleep > 0 {
             self.changed.notify_all();
@@ -188,7 +189,7 @@ impl Queues {
     }
 }
 
-/// Being inside a monitor; leaves it when dropped.
+/// Access to the data of a monitor; leaves the monitor when dropped.
 #[must_use = "if unused the monitor is left at once"]
 pub struct MonitorGuard<'a, T: ?Sized> {
     monitor: &'a Monitor<T>,
@@ -197,7 +198,7 @@ pub struct MonitorGuard<'a, T: ?Sized> {
 }
 
 impl<T: ?Sized> MonitorGuard<'_, T> {
-    /// Leaves the monitor, waits for a signal of the condition, and goes in again.
+    /// Leaves the monitor, waits for a signal of the condition, and enters again.
     pub fn wait(&mut self, condition: Condition) {
         let mut queues = self.monitor.queues();
         queues.waiting.push((condition, self.ticket));
@@ -225,7 +226,8 @@ impl<T: ?Sized> MonitorGuard<'_, T> {
     ///
     /// # Panics
     ///
-    /// If the monitor is one where the signaller makes way: it could do so for one only.
+    /// If the signaller hands the monitor over in this discipline: it could do so to one thread
+    /// only.
     pub fn signal_all(&mut self, condition: Condition) {
         check_signal_all(self.monitor.discipline);
         let mut queues = self.monitor.queues();
@@ -234,7 +236,7 @@ impl<T: ?Sized> MonitorGuard<'_, T> {
         }
     }
 
-    /// How many threads wait for the condition.
+    /// Returns the number of threads that wait for the condition.
     pub fn waiting(&self, condition: Condition) -> usize {
         self.monitor
             .queues()

@@ -1,8 +1,9 @@
 //! Ports on std's lock and condition variable.
 //!
-//! Messages of a port are taken in the order they were sent. Each carries a number that grows with
-//! time across all ports, so that a selection takes the message that came first. A thread that finds
-//! nothing leaves a bell at every port it listens to and sleeps until a sender rings it.
+//! Messages of a port are received in the order of their sends. Each has a number that grows with
+//! time across all ports, so that a selection takes the message that arrived first. A thread that
+//! finds no message registers a wake-up at every port it listens to, and sleeps until a sender
+//! triggers it.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -12,7 +13,7 @@ use std::marker::PhantomData;
 use crate::own_sync::atomic::{AtomicU64, Ordering};
 use crate::own_sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// When a sender waits.
+/// The condition under which a sender waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PortKind {
     /// Never.
@@ -24,7 +25,7 @@ pub(crate) enum PortKind {
 }
 
 impl PortKind {
-    /// A bound that makes sense.
+    /// Creates a bounded kind, with room for at least one message.
     #[track_caller]
     pub(crate) fn bounded(bound: usize) -> Self {
         assert!(
@@ -39,11 +40,11 @@ impl PortKind {
 /// The receiving end of a port. One thread at a time has it; it may be sent to another.
 pub struct Port<T> {
     shared: Arc<Shared<T>>,
-    /// Not to be shared between threads.
+    /// Prevents sharing between threads.
     one_receiver: PhantomData<Cell<()>>,
 }
 
-/// An end of a port to send to. Clones send to the same port.
+/// A sending end of a port. Clones send to the same port.
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
@@ -51,16 +52,16 @@ pub struct Sender<T> {
 struct Shared<T> {
     kind: PortKind,
     state: Mutex<PortState<T>>,
-    /// A message was taken.
+    /// Notified when a message was received.
     taken: Condvar,
 }
 
 struct PortState<T> {
-    /// Each with the time it came.
+    /// Messages, each with the time of its arrival.
     messages: VecDeque<(u64, T)>,
     sent: u64,
     received: u64,
-    /// Bell of the thread that sleeps until a message comes.
+    /// Wake-up of the thread that sleeps until a message arrives.
     listener: Option<Arc<Bell>>,
 }
 
@@ -68,17 +69,17 @@ struct PortState<T> {
 static TIME: AtomicU64 = AtomicU64::new(0);
 
 impl<T> Port<T> {
-    /// A port whose senders never wait.
+    /// Creates a port whose senders never wait.
     pub fn asynchronous() -> Self {
         Port::new(PortKind::Asynchronous)
     }
 
-    /// A port whose senders wait until their message has been received.
+    /// Creates a port whose senders wait until their message has been received.
     pub fn synchronous() -> Self {
         Port::new(PortKind::Synchronous)
     }
 
-    /// A port whose senders wait while `bound` messages are waiting.
+    /// Creates a port whose senders wait while `bound` messages are waiting.
     ///
     /// # Panics
     ///
@@ -106,20 +107,20 @@ impl<T> Port<T> {
         }
     }
 
-    /// An end to send to.
+    /// Returns a sending end.
     pub fn sender(&self) -> Sender<T> {
         Sender {
             shared: Arc::clone(&self.shared),
         }
     }
 
-    /// Takes the next message, waiting until there is one.
+    /// Receives the next message, after waiting for one.
     pub fn receive(&self) -> T {
         first_of(&[self]);
         self.take()
     }
 
-    /// The next message, which must be there.
+    /// Removes and returns the next message, which must exist.
     pub(crate) fn take(&self) -> T {
         let mut state = self.shared.state();
         let (_, message) = state.messages.pop_front().expect("a message has come");
@@ -147,7 +148,7 @@ impl<T> Port<T> {
 }
 
 impl<T> Sender<T> {
-    /// Sends a message, waiting if the port says so.
+    /// Sends a message, after waiting if the kind of port requires it.
     pub fn send(&self, message: T) {
         let shared = &*self.shared;
         let mut state = shared.state();
@@ -183,18 +184,18 @@ impl<T> Shared<T> {
     }
 }
 
-/// A port to listen to, whatever its messages are.
+/// A port that a selection waits for, with messages of any type.
 pub(crate) trait Alternative {
-    /// Tells ports apart.
+    /// Returns an address that identifies the port.
     fn address(&self) -> *const ();
 
-    /// When the next message came, if there is one.
+    /// Returns the arrival time of the next message, if there is one.
     fn next(&self) -> Option<u64>;
 
-    /// Has the bell rung when a message comes; `false` if there is one already.
+    /// Registers a wake-up for the next message; `false` if there is one already.
     fn listen(&self, bell: &Arc<Bell>) -> bool;
 
-    /// Rings no bell.
+    /// Removes the registered wake-up.
     fn leave(&self);
 }
 
@@ -220,7 +221,8 @@ impl<T> Alternative for Port<T> {
     }
 }
 
-/// Waits until one of the ports has a message; the position of the port whose message came first.
+/// Waits until one of the ports has a message; returns the position of the port whose message
+/// arrived first.
 pub(crate) fn first_of(ports: &[&dyn Alternative]) -> usize {
     let earliest = || {
         let times = ports.iter().enumerate();
@@ -239,7 +241,7 @@ pub(crate) fn first_of(ports: &[&dyn Alternative]) -> usize {
     }
 }
 
-/// Wakes one sleeper, also if it is rung before.
+/// Wakes one sleeping thread, also if triggered before it sleeps.
 #[derive(Default)]
 pub(crate) struct Bell {
     rung: Mutex<bool>,

@@ -11,7 +11,7 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    /// A semaphore with a number of permits.
+    /// Creates a semaphore with a number of permits.
     pub const fn new(permits: usize) -> Self {
         Semaphore {
             permits: Mutex::new(permits),
@@ -24,12 +24,12 @@ impl Semaphore {
         self.permits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many permits there are.
+    /// Returns the number of permits.
     pub(crate) fn available(&self) -> usize {
         *self.permits()
     }
 
-    /// Takes a permit, waiting until there is one.
+    /// Takes a permit, after waiting for one.
     pub fn acquire(&self) {
         let permits = self
             .changed
@@ -37,7 +37,7 @@ impl Semaphore {
         *permits.unwrap_or_else(PoisonError::into_inner) -= 1;
     }
 
-    /// Takes a permit if there is one.
+    /// Takes a permit if one is available; true if so.
     pub fn try_acquire(&self) -> bool {
         let mut permits = self.permits();
         let taken = *permits > 0;
@@ -45,13 +45,13 @@ impl Semaphore {
         taken
     }
 
-    /// Gives a permit back.
+    /// Returns a permit.
     pub fn release(&self) {
         *self.permits() += 1;
         self.changed.notify_one();
     }
 
-    /// Gives a permit back, waiting until there is none.
+    /// Returns a permit, after waiting until there is none.
     fn release_when_empty(&self) {
         let permits = self
             .changed
@@ -69,35 +69,35 @@ impl fmt::Debug for Semaphore {
     }
 }
 
-/// A binary semaphore: one permit at most, taken and given back in turns.
+/// A binary semaphore: at most one permit; acquire and release alternate.
 pub struct BinarySemaphore(Semaphore);
 
 impl BinarySemaphore {
-    /// A semaphore with or without its permit.
+    /// Creates a semaphore with or without its permit.
     pub const fn new(available: bool) -> Self {
         BinarySemaphore(Semaphore::new(available as usize))
     }
 
-    /// True when the permit is there.
+    /// True when the permit is available.
     pub(crate) fn available(&self) -> bool {
         self.0.available() > 0
     }
 
-    /// Takes the permit, waiting until it is there.
+    /// Takes the permit, after waiting for it.
     pub fn acquire(&self) {
         self.0.acquire();
-        // Another thread may wait to give it back.
+        // Another thread may wait to return it.
         self.0.changed.notify_all();
     }
 
-    /// Takes the permit if it is there.
+    /// Takes the permit if it is available; true if so.
     pub fn try_acquire(&self) -> bool {
         let taken = self.0.try_acquire();
         self.0.changed.notify_all();
         taken
     }
 
-    /// Gives the permit back, waiting until it is gone.
+    /// Returns the permit, after waiting until it is taken.
     pub fn release(&self) {
         self.0.release_when_empty();
     }

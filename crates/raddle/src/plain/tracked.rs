@@ -1,7 +1,8 @@
-//! std's handles under another name.
+//! Newtypes of std's handles.
 
 use std::ops::Deref;
 use std::panic::Location;
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
 /// A shared value: [`std::sync::Arc`]. With feature `check`, its handles are part of the search.
@@ -11,13 +12,20 @@ pub struct TrackedArc<T: ?Sized>(Arc<T>);
 pub struct TrackedWeak<T: ?Sized>(Weak<T>);
 
 impl<T> TrackedArc<T> {
-    /// Shares `value`.
+    /// Creates a shared value.
     #[inline]
     pub fn new(value: T) -> Self {
         TrackedArc(Arc::new(value))
     }
 
-    /// Shares a value that has a weak handle to itself.
+    /// Creates a shared value that cannot be moved.
+    pub fn pin(value: T) -> Pin<Self> {
+        // SAFETY: pinning needs a value that does not move before its drop: no handle moves it, and
+        // those that give it out by value, or mutably, are not reachable through `Pin`.
+        unsafe { Pin::new_unchecked(Self::new(value)) }
+    }
+
+    /// Creates a shared value that has a weak handle to itself.
     pub fn new_cyclic<F>(data_fn: F) -> Self
     where
         F: FnOnce(&TrackedWeak<T>) -> T,
@@ -25,17 +33,17 @@ impl<T> TrackedArc<T> {
         TrackedArc(Arc::new_cyclic(|weak| data_fn(&TrackedWeak(weak.clone()))))
     }
 
-    /// The value, if this is the only strong handle; else the handle.
+    /// Returns the value if this is the only strong handle, else the handle.
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
         Arc::try_unwrap(this.0).map_err(TrackedArc)
     }
 
-    /// Drops the handle; the value, if it was the last strong one.
+    /// Drops the handle; returns the value if it was the last strong one.
     pub fn into_inner(this: Self) -> Option<T> {
         Arc::into_inner(this.0)
     }
 
-    /// The value, if this is the only strong handle; else a clone of it.
+    /// Returns the value if this is the only strong handle, else a clone of it.
     pub fn unwrap_or_clone(this: Self) -> T
     where
         T: Clone,
@@ -49,19 +57,19 @@ impl<T: ?Sized> TrackedArc<T> {
         TrackedArc(value)
     }
 
-    /// A weak handle to the same value.
+    /// Returns a weak handle to the same value.
     #[must_use = "this returns a new `TrackedWeak` pointer, without modifying the original"]
     pub fn downgrade(this: &Self) -> TrackedWeak<T> {
         TrackedWeak(Arc::downgrade(&this.0))
     }
 
-    /// How many strong handles there are.
+    /// Returns the number of strong handles.
     #[must_use]
     pub fn strong_count(this: &Self) -> usize {
         Arc::strong_count(&this.0)
     }
 
-    /// How many weak handles there are.
+    /// Returns the number of weak handles.
     #[must_use]
     pub fn weak_count(this: &Self) -> usize {
         Arc::weak_count(&this.0)
@@ -73,21 +81,70 @@ impl<T: ?Sized> TrackedArc<T> {
         Arc::ptr_eq(&this.0, &other.0)
     }
 
-    /// A pointer to the value.
+    /// Returns a pointer to the value.
     #[must_use]
     pub fn as_ptr(this: &Self) -> *const T {
         Arc::as_ptr(&this.0)
     }
 
-    /// The value to change, if there is no other handle, strong or weak.
+    /// Turns the handle into a raw pointer, which must become a handle again by
+    /// [`from_raw`](Self::from_raw) to be dropped.
+    #[must_use = "losing the pointer will leak memory"]
+    pub fn into_raw(this: Self) -> *const T {
+        Arc::into_raw(this.0)
+    }
+
+    /// Turns a raw pointer into the handle that it was.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Arc::from_raw`].
+    pub unsafe fn from_raw(ptr: *const T) -> Self {
+        // SAFETY: as for this function.
+        TrackedArc(unsafe { Arc::from_raw(ptr) })
+    }
+
+    /// Creates a handle to the value of a raw pointer, without returning it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Arc::increment_strong_count`].
+    pub unsafe fn increment_strong_count(ptr: *const T) {
+        // SAFETY: as for this function.
+        unsafe { Arc::increment_strong_count(ptr) };
+    }
+
+    /// Drops the handle that a raw pointer stands for.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Arc::decrement_strong_count`].
+    pub unsafe fn decrement_strong_count(ptr: *const T) {
+        // SAFETY: as for this function.
+        unsafe { Arc::decrement_strong_count(ptr) };
+    }
+
+    /// Creates a handle to the value of an [`Arc`], which may be unsized.
+    #[must_use]
+    pub fn from_std(value: Arc<T>) -> Self {
+        TrackedArc(value)
+    }
+
+    /// Makes the handle one of an unsized type: `TrackedArc::coerce(arc, |arc| arc)`.
+    #[must_use]
+    pub fn coerce<U: ?Sized>(this: Self, unsize: impl FnOnce(Arc<T>) -> Arc<U>) -> TrackedArc<U> {
+        TrackedArc(unsize(this.0))
+    }
+
+    /// Returns a mutable reference to the value, if there is no other handle, strong or weak.
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         Arc::get_mut(&mut this.0)
     }
 }
 
 impl<T: Clone> TrackedArc<T> {
-    /// The value to change. If there are other strong handles, this one gets a clone of it; if there
-    /// are weak ones only, they lose it.
+    /// Returns a mutable reference to the value. If there are other strong handles, this one gets a
+    /// clone of it; if there are weak ones only, they lose it.
     pub fn make_mut(this: &mut Self) -> &mut T {
         Arc::make_mut(&mut this.0)
     }
@@ -110,7 +167,7 @@ impl<T: ?Sized> Clone for TrackedArc<T> {
 }
 
 impl<T> TrackedWeak<T> {
-    /// A handle to nothing.
+    /// Creates a handle without a value.
     #[must_use]
     pub const fn new() -> Self {
         TrackedWeak(Weak::new())
@@ -118,19 +175,19 @@ impl<T> TrackedWeak<T> {
 }
 
 impl<T: ?Sized> TrackedWeak<T> {
-    /// A strong handle to the same value, if it is still there.
+    /// Returns a strong handle to the same value, if the value still exists.
     #[must_use = "this returns a new `TrackedArc`, without modifying the original weak pointer"]
     pub fn upgrade(&self) -> Option<TrackedArc<T>> {
         self.0.upgrade().map(TrackedArc)
     }
 
-    /// How many strong handles there are.
+    /// Returns the number of strong handles.
     #[must_use]
     pub fn strong_count(&self) -> usize {
         self.0.strong_count()
     }
 
-    /// How many weak handles there are; none if no strong one is left.
+    /// Returns the number of weak handles; 0 if no strong one is left.
     #[must_use]
     pub fn weak_count(&self) -> usize {
         self.0.weak_count()
@@ -142,7 +199,7 @@ impl<T: ?Sized> TrackedWeak<T> {
         self.0.ptr_eq(&other.0)
     }
 
-    /// A pointer to the value, if it is still there.
+    /// Returns a pointer to the value, if the value still exists.
     #[must_use]
     pub fn as_ptr(&self) -> *const T {
         self.0.as_ptr()

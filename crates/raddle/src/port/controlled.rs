@@ -1,7 +1,7 @@
 //! Ports that are controlled inside a check.
 //!
-//! To receive and to send are operations of the engine's port. A bounded port has a semaphore beside
-//! it, whose permits are the free places; a synchronous sender waits once more, for the delivery.
+//! A receive and a send are operations of the engine's port. A bounded port has an additional
+//! semaphore, whose permits are the free places; a synchronous sender also waits for the delivery.
 
 use std::cell::Cell;
 use std::fmt;
@@ -22,22 +22,23 @@ use raddle_check::runtime::{Context, Made, current};
 
 /// The receiving end of a port. One thread at a time has it; it may be sent to another.
 ///
-/// A port made inside a check is controlled: which message is received next is one of the choices
-/// that the engine explores. One made outside is a real one, and cannot be used inside a check.
+/// A port created inside a check is controlled: the next message to be received is one of the
+/// choices that the engine explores. One created outside is a real one, and cannot be used inside a
+/// check.
 pub struct Port<T> {
     made: Made,
     end: PortEnd<plain::port::Port<T>, T>,
-    /// Not to be shared between threads.
+    /// Prevents sharing between threads.
     one_receiver: PhantomData<Cell<()>>,
 }
 
-/// An end of a port to send to. Clones send to the same port.
+/// A sending end of a port. Clones send to the same port.
 pub struct Sender<T> {
     made: Made,
     end: PortEnd<plain::port::Sender<T>, T>,
 }
 
-/// A port, by where it was made.
+/// An end of a port that was created outside or inside a check.
 enum PortEnd<P, T> {
     Outside(P),
     Inside(Arc<Shared<T>>),
@@ -46,24 +47,24 @@ enum PortEnd<P, T> {
 struct Shared<T> {
     mailbox: Mailbox<T>,
     kind: PortKind,
-    /// The identity of the semaphore of a bounded port.
+    /// Identity of the semaphore of a bounded port.
     places: Identity,
 }
 
 impl<T> Port<T> {
-    /// A port whose senders never wait.
+    /// Creates a port whose senders never wait.
     #[track_caller]
     pub fn asynchronous() -> Self {
         Port::new(PortKind::Asynchronous, plain::port::Port::asynchronous)
     }
 
-    /// A port whose senders wait until their message has been received.
+    /// Creates a port whose senders wait until their message has been received.
     #[track_caller]
     pub fn synchronous() -> Self {
         Port::new(PortKind::Synchronous, plain::port::Port::synchronous)
     }
 
-    /// A port whose senders wait while `bound` messages are waiting.
+    /// Creates a port whose senders wait while `bound` messages are waiting.
     ///
     /// # Panics
     ///
@@ -96,7 +97,7 @@ impl<T> Port<T> {
         }
     }
 
-    /// An end to send to.
+    /// Returns a sending end.
     pub fn sender(&self) -> Sender<T> {
         let end = match &self.end {
             PortEnd::Outside(port) => PortEnd::Outside(port.sender()),
@@ -106,7 +107,7 @@ impl<T> Port<T> {
         Sender { made, end }
     }
 
-    /// Takes the next message, waiting until there is one.
+    /// Receives the next message, after waiting for one.
     #[track_caller]
     pub fn receive(&self) -> T {
         match &self.end {
@@ -141,7 +142,7 @@ impl<T> Port<T> {
 }
 
 impl<T> Sender<T> {
-    /// Sends a message, waiting if the port says so.
+    /// Sends a message, after waiting if the kind of port requires it.
     #[track_caller]
     pub fn send(&self, message: T) {
         let shared = match &self.end {
@@ -164,7 +165,7 @@ impl<T> Sender<T> {
 }
 
 impl<T> Shared<T> {
-    /// The message that was received.
+    /// Removes and returns the message that was received.
     fn take(&self, number: u32, place: &'static Location<'static>) -> T {
         let message = self.mailbox.messages().take(number);
         self.call_places(
@@ -175,7 +176,7 @@ impl<T> Shared<T> {
         message
     }
 
-    /// Takes a place of a bounded port, or gives it back.
+    /// Takes a place of a bounded port, or returns it.
     fn call_places(
         &self,
         context: &Context,
@@ -198,15 +199,15 @@ impl<T> Shared<T> {
     }
 }
 
-/// A port to listen to, whatever its messages are.
+/// A port that a selection waits for, with messages of any type.
 pub(super) trait Alternative {
-    /// Tells ports apart.
+    /// Returns an address that identifies the port.
     fn address(&self) -> *const ();
 
-    /// The port itself, if it was made outside a check.
+    /// Returns the port itself, if it was created outside a check.
     fn outside(&self) -> Option<&dyn plain::port::Alternative>;
 
-    /// The port as the engine knows it.
+    /// Returns the engine's identifier of the port.
     fn object(&self, context: &Context, world: &mut World) -> ObjectId;
 
     /// Panics if the port cannot be used here.
@@ -245,7 +246,8 @@ impl<T> Alternative for Port<T> {
     }
 }
 
-/// Waits until one of the ports has a message; the port's position and the message's number.
+/// Waits until one of the ports has a message; returns the port's position and the message's
+/// number.
 #[track_caller]
 pub(super) fn first_of(ports: &[&dyn Alternative]) -> (usize, u32) {
     let place = Location::caller();

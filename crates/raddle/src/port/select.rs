@@ -1,4 +1,4 @@
-//! Waiting at several ports at once: the macro, and what it expands to.
+//! Waiting at several ports at once: the macro and its expansion.
 
 use super::Port;
 
@@ -28,14 +28,14 @@ use crate::plain::port::Alternative;
 /// value of the selection is that of the body that was run, and `break`, `continue`, `return` and
 /// `?` in a body mean what they mean around the selection.
 ///
-/// Guards are evaluated once and in order, before anything is waited for; the port of a closed
-/// alternative is not even looked up. Among open alternatives the message that came first decides.
-/// Inside a check, any message that has been sent may have come first, and all of them are explored.
+/// Guards are evaluated once and in order, before any wait; the port expression of a closed
+/// alternative is not evaluated. Among open alternatives the message that arrived first decides.
+/// Inside a check, any sent message may have arrived first, and all of them are explored.
 ///
 /// # Panics
 ///
-/// If no alternative is open, because nothing could ever end the wait. If two alternatives are open
-/// for the same port, because nothing could choose between them.
+/// If no alternative is open, because the wait could never end. If two alternatives are open for
+/// the same port, because nothing could choose between them.
 #[macro_export]
 macro_rules! select {
     ($($alternatives:tt)+) => {
@@ -43,8 +43,8 @@ macro_rules! select {
     };
 }
 
-/// Reads the alternatives one by one, then puts them together. Each gets a name for its port; the
-/// names look the same and are different, because each comes from an expansion of its own.
+/// Parses the alternatives one by one, then combines them. Each gets a name for its port; the names
+/// look the same and are different, because each comes from a separate expansion.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __select {
@@ -84,7 +84,7 @@ macro_rules! __select {
         $crate::__select!(@pattern [$($read)* (port $pattern $port $guard [$body])])
     };
 
-    // The message is taken in a statement of its own, so that nothing is borrowed in the body.
+    // The message is taken in a separate statement, so that nothing is borrowed in the body.
     (@whole $(($name:ident [$pattern:pat] [$($port:tt)+] [$guard:expr] [$body:expr]))+) => {{
         let taken = match ($(
             if $guard {
@@ -137,27 +137,27 @@ macro_rules! __select {
     };
 }
 
-/// The message of the alternative that was chosen: this one's, or one of those behind it.
+/// The message of the chosen alternative: this one, or one of those after it.
 pub enum Taken<This, Later> {
-    /// This one's.
+    /// This alternative.
     This(This),
-    /// One of those behind it.
+    /// One of those after it.
     Later(Later),
 }
 
 /// An alternative, if it is open.
 pub struct Open<'a>(Option<&'a dyn Alternative>);
 
-/// The alternative of this port, if it is open.
+/// Returns the alternative of this port, if it is open.
 pub fn open<T>(port: Option<&Port<T>>) -> Open<'_> {
     Open(port.map(|port| port as &dyn Alternative))
 }
 
 /// The alternative that was chosen.
 pub struct Chosen {
-    /// How many alternatives are before it.
+    /// Number of alternatives before it.
     before: usize,
-    /// The number of its message.
+    /// Number of its message.
     message: u32,
 }
 
@@ -190,21 +190,21 @@ pub fn wait(alternatives: &[Open<'_>]) -> Chosen {
     }
 }
 
-/// The position of the port whose message is to be taken, which is its next one.
+/// Returns the position of the port whose next message is to be taken.
 #[cfg(not(feature = "check"))]
 fn first_of(ports: &[&dyn Alternative]) -> (usize, u32) {
     (crate::plain::port::first_of(ports), 0)
 }
 
 impl Chosen {
-    /// True when it is the first of those that have not been asked about.
+    /// True when it is the first of those that this method was not called for.
     pub fn is_this(&mut self) -> bool {
         let this = self.before == 0;
         self.before = self.before.saturating_sub(1);
         this
     }
 
-    /// Its message.
+    /// Returns its message.
     #[track_caller]
     pub fn take<T>(&self, port: Option<&Port<T>>) -> T {
         port.expect("only what is open is chosen")

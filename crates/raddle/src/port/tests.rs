@@ -1,4 +1,5 @@
-//! Selections outside a check: what the macro accepts, and which alternative is chosen.
+//! Selections outside a check: the forms that the macro accepts, and the alternative that is
+//! chosen.
 
 use std::rc::Rc;
 use std::sync::Mutex;
@@ -203,7 +204,7 @@ fn a_port_may_come_twice_if_only_one_is_open() {
     assert_eq!(taken, -1);
 }
 
-/// A selection that finds nothing sleeps, and wakes up whichever port is sent to.
+/// Checks that a selection without a message sleeps, and wakes up for a send to any of its ports.
 #[test]
 fn a_selection_waits_for_any_of_its_ports() {
     let (left, right) = (Port::synchronous(), Port::bounded(1));

@@ -1,8 +1,8 @@
 //! Mirrors `std::sync::atomic`.
 //!
-//! Inside a check every access is an operation that the engine schedules. The values live in the
-//! engine: an atomic that outlives an execution still has the value it had before. `from_ptr` is
-//! missing, because these types are larger than std's.
+//! Inside a check every access is an operation that the engine schedules. The values are in the
+//! engine: an atomic that outlives an execution keeps its value from before. `from_ptr` is missing,
+//! because these types are larger than std's.
 
 #[cfg(not(feature = "check"))]
 pub use std::sync::atomic::{

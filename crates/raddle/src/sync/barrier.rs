@@ -14,35 +14,37 @@ use raddle_check::runtime::{Made, current};
 
 /// A point that threads pass in groups, as [`std::sync::Barrier`].
 ///
-/// Inside a check, the order in which the members of a group come makes no difference, so it costs
-/// nothing. If more threads come than a group has members, the members of each group are a choice that
-/// the engine explores; so is the leader, once a thread asks for it. Outside a check, this is std's barrier.
+/// Inside a check, the arrival order of the members of a group makes no difference, so it adds no
+/// classes. If more threads arrive than a group has members, the members of each group are a choice
+/// that the engine explores; so is the leader, once a thread asks for it. Outside a check, this is
+/// std's barrier.
 pub struct Barrier {
     identity: Identity,
     made: Made,
     size: usize,
-    /// In use outside checks.
+    /// Used outside checks.
     plain: std::sync::Barrier,
 }
 
-/// Result of a wait at a barrier, which has the leader of the group, as [`std::sync::BarrierWaitResult`].
+/// Result of a wait at a barrier, which identifies the leader of the group, as
+/// [`std::sync::BarrierWaitResult`].
 pub struct BarrierWaitResult {
     is_leader: OnceLock<bool>,
     group: Option<Group>,
 }
 
-/// A group that met inside a check, and one of its members.
+/// A group that passed inside a check, and one of its members.
 struct Group {
-    /// Of the execution.
+    /// Execution of the group.
     stamp: u64,
     barrier: ObjectId,
     member: ThreadId,
-    /// How often the member had met others there before.
+    /// Number of earlier groups of the member at this barrier.
     round: u32,
 }
 
 impl Barrier {
-    /// A barrier for groups of `n` threads; 0 counts as 1.
+    /// Creates a barrier for groups of `n` threads; 0 is the same as 1.
     #[must_use]
     #[track_caller]
     pub const fn new(n: usize) -> Self {
@@ -89,11 +91,12 @@ impl Barrier {
 }
 
 impl BarrierWaitResult {
-    /// True when this thread was the leader; one in each group is.
+    /// True when this thread is the leader; each group has one.
     #[must_use]
     #[track_caller]
     pub fn is_leader(&self) -> bool {
-        // Others run while the answer is found, and may ask too; the answer is the same.
+        // Other threads run while the answer is determined, and may ask too; the answer is the
+        // same.
         match (self.is_leader.get(), &self.group) {
             (None, Some(group)) => {
                 let answer = group.ask(Location::caller());

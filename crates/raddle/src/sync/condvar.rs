@@ -22,24 +22,24 @@ use raddle_check::runtime::{Context, Made};
 
 /// A condition variable, as [`std::sync::Condvar`].
 ///
-/// Inside a check, which waiter a notification wakes is one of the choices the engine explores. So
-/// are spurious wake-ups, at most one for every thread and execution
-/// ([`Checker::spurious_wakeups`](crate::Checker::spurious_wakeups)), and whether the time of a wait
-/// runs out before a notification comes ([`Checker::timeouts`](crate::Checker::timeouts)); then it
-/// has passed on the thread's [clock](crate::time::Instant). Outside a check, this is std's.
+/// Inside a check, the waiter that a notification wakes is one of the choices that the engine
+/// explores. So are spurious wake-ups, at most one for every thread and execution
+/// ([`Checker::spurious_wakeups`](crate::Checker::spurious_wakeups)), and time-outs before a
+/// notification ([`Checker::timeouts`](crate::Checker::timeouts)). After a time-out the time has
+/// passed on the thread's [clock](crate::time::Instant). Outside a check, this is std's.
 pub struct Condvar {
     identity: Identity,
     made: Made,
-    /// In use outside checks.
+    /// Used outside checks.
     plain: std::sync::Condvar,
 }
 
-/// Result of a wait in limited time, as [`std::sync::WaitTimeoutResult`].
+/// Result of a wait with a time limit, as [`std::sync::WaitTimeoutResult`].
 #[derive(Debug, PartialEq, Eq, Copy, Clone)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// True when the time ran out before a notification came.
+    /// True when the wait timed out before a notification.
     #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0
@@ -47,7 +47,7 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
-    /// A condition variable without waiters.
+    /// Creates a condition variable without waiters.
     #[must_use]
     #[track_caller]
     pub const fn new() -> Self {
@@ -61,8 +61,8 @@ impl Condvar {
         }
     }
 
-    /// Unlocks the guard's mutex, waits for a notification and locks the mutex again; an error if
-    /// it is poisoned then. May also wake up without a notification.
+    /// Unlocks the guard's mutex, waits for a notification and locks the mutex again; returns an
+    /// error if it is poisoned then. May also wake up without a notification.
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let result = match guard.context() {
@@ -91,7 +91,8 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// Waits for a notification, with the maximum time in milliseconds; returns true if one came.
+    /// Waits for a notification, with the maximum time in milliseconds; returns true if there was
+    /// one.
     #[deprecated(
         since = "1.6.0",
         note = "replaced by `std::sync::Condvar::wait_timeout`"
@@ -106,7 +107,7 @@ impl Condvar {
         map(result, |(guard, result)| (guard, !result.timed_out()))
     }
 
-    /// Waits for a notification, for `dur` at most. May also wake up without either.
+    /// Waits for a notification, for `dur` at most. May also wake up before either.
     #[track_caller]
     pub fn wait_timeout<'a, T>(
         &self,
@@ -139,7 +140,7 @@ impl Condvar {
     where
         F: FnMut(&mut T) -> bool,
     {
-        // Inside a check no time passes but by waiting: it has run out when a wait says so.
+        // Inside a check time passes by waiting only, so it has run out when a wait times out.
         let start = guard.context().is_none().then(Instant::now);
         let mut left = Some(dur);
         loop {
@@ -158,7 +159,7 @@ impl Condvar {
         }
     }
 
-    /// Wakes one waiter, if there is any.
+    /// Wakes one waiter, if there is one.
     #[track_caller]
     pub fn notify_one(&self) {
         match using(&self.identity, &self.made, Location::caller()) {
@@ -180,14 +181,14 @@ impl Condvar {
         }
     }
 
-    /// The calling thread is about to wait outside every check. A function of its own, so that the frames of
-    /// waits inside are as small as can be.
+    /// Registers a wait of the calling thread outside every check. A separate function, so that the
+    /// stack frames of waits inside are as small as possible.
     #[inline(never)]
     fn wait_is_outside(&self, place: &'static Location<'static>) {
         using(&self.identity, &self.made, place);
     }
 
-    /// Waits as a modelled thread; returns whether the time ran out, with the guard.
+    /// Waits as a modelled thread; returns the guard, and true when the wait timed out.
     fn wait_inside<'a, T>(
         &self,
         context: &Context,
@@ -198,8 +199,9 @@ impl Condvar {
         let timeout = dur.is_some() && context.may_time_out();
         let looked = guard.has_looked();
         let first = first(context, true, looked);
-        // A loop may repeat a wait that times out, and the data is part of what it looks at. So is this
-        // frame: it has nothing with padding, whose bytes would differ from round to round.
+        // A loop may repeat a wait that times out, and the data is part of the state that is
+        // compared. So is this frame: it has no padding, whose bytes would differ from round to
+        // round.
         let reply = match timeout {
             true => context.observe_beside(place, guard.data(), |world| Operation::Call {
                 object: self.object(context, world),
@@ -233,7 +235,7 @@ impl Condvar {
     }
 }
 
-/// The guard of std's lock, whose own poison plays no part.
+/// Returns the guard of std's lock, whose own poison is not used.
 fn ignore_poison<G>(result: LockResult<G>) -> G {
     result.unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,9 @@
 //! Mirrors `std::sync`.
 //!
-//! Without feature `check` everything here is std's own. With it, the locks, `Condvar`, `Barrier`,
-//! `Once` and its kin, the channels and the atomics are controlled inside a check and behave like
-//! std's outside one. The semaphores, which std does not have, are real ones where they are not
-//! controlled.
+//! Without feature `check` all items here are std's own. With it, the locks, `Condvar`, `Barrier`,
+//! `Once` and its relatives, the channels and the atomics are controlled inside a check and behave
+//! like std's outside one. The semaphores, which std does not have, are real ones where they are
+//! not controlled.
 
 pub mod atomic;
 #[cfg(feature = "check")]

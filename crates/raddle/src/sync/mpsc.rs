@@ -1,12 +1,13 @@
 //! Mirrors `std::sync::mpsc`: channels from many senders to one receiver.
 //!
-//! Without feature `check` everything here is std's own. With it, a channel made inside a check is
-//! controlled, and one made outside is std's. A channel made outside cannot be used inside a check.
+//! Without feature `check` all items here are std's own. With it, a channel created inside a check
+//! is controlled, and one created outside is std's. A channel created outside cannot be used inside
+//! a check.
 //!
-//! What the engine explores:
+//! The engine explores:
 //!
-//! - in which order the messages of different senders arrive,
-//! - the results of calls that do not wait (`try_recv`, `try_send`), or whose time may run out
+//! - the order in which the messages of different senders arrive,
+//! - the results of calls that do not wait (`try_recv`, `try_send`), or that may time out
 //!   (`recv_timeout`, unless `Checker::timeouts` is off),
 //! - whether an end has been dropped when the other end is used.
 

@@ -19,14 +19,14 @@ use raddle_check::runtime::{Context, Made, current};
 
 /// A mutual-exclusion lock, as [`std::sync::Mutex`].
 ///
-/// Inside a check, locking and unlocking are operations that the engine schedules; which thread gets
-/// a free lock is one of the choices it explores. Outside one, this is std's lock.
+/// Inside a check, locking and unlocking are operations that the engine schedules; the thread that
+/// gets a free lock is one of the choices that it explores. Outside one, this is std's lock.
 pub struct Mutex<T: ?Sized> {
     identity: Identity,
     made: Made,
-    /// Taken inside a check too, so that code outside it can never share the data.
+    /// Locked inside a check too, so that code outside it can never share the data.
     raw: std::sync::Mutex<()>,
-    /// As it is outside checks; inside one, the engine keeps track.
+    /// Poison outside checks; inside one, the engine has it.
     poisoned: AtomicBool,
     data: UnsafeCell<T>,
 }
@@ -46,11 +46,11 @@ impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
 pub struct MutexGuard<'a, T: ?Sized + 'a> {
     lock: &'a Mutex<T>,
     raw: Option<std::sync::MutexGuard<'a, ()>>,
-    /// Inside which execution it was locked; 0 outside.
+    /// Stamp of the execution in which it was locked; 0 outside.
     stamp: u64,
     /// True when the thread was panicking already when it took the lock.
     panicking: bool,
-    /// True when the data was used since: so a wait is one for a condition of the data.
+    /// True when the data was used since, so that a wait is for a condition of the data.
     looked: AtomicBool,
     place: &'static Location<'static>,
 }
@@ -59,7 +59,7 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
 unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 
 impl<T> Mutex<T> {
-    /// A free lock around `value`.
+    /// Creates a free lock around `value`.
     #[track_caller]
     pub const fn new(value: T) -> Self {
         Mutex {
@@ -74,7 +74,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// The data, when no other thread can have the lock; an error if the lock is poisoned.
+    /// Returns the data, when no other thread can have the lock; an error if the lock is poisoned.
     #[track_caller]
     pub fn into_inner(self) -> LockResult<T> {
         let poisoned = self.owner_sees_poison();
@@ -83,7 +83,7 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Waits until the lock is free and takes it; an error if it is poisoned.
+    /// Waits until the lock is free and takes it; returns an error if it is poisoned.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         self.lock_at(Location::caller())
@@ -100,7 +100,7 @@ impl<T: ?Sized> Mutex<T> {
         lock.guard_inside(context, poisoned, place)
     }
 
-    /// Takes the lock if it is free; an error if it is not, or if it is poisoned.
+    /// Takes the lock if it is free; returns an error if it is not, or if it is poisoned.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let place = Location::caller();
@@ -120,7 +120,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// True when some thread panicked while it had the lock.
+    /// True when a thread panicked while it had the lock.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         match using(&self.identity, &self.made, Location::caller()) {
@@ -133,7 +133,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Makes the lock count as not poisoned.
+    /// Removes the poison.
     #[track_caller]
     pub fn clear_poison(&self) {
         match using(&self.identity, &self.made, Location::caller()) {
@@ -145,7 +145,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// The data, when no other thread can have the lock; an error if the lock is poisoned.
+    /// Returns the data, when no other thread can have the lock; an error if the lock is poisoned.
     #[track_caller]
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
         let poisoned = self.owner_sees_poison();
@@ -160,7 +160,7 @@ impl<T: ?Sized> Mutex<T> {
         context.object(world, &self.identity, self.made, || self.state())
     }
 
-    /// State at the beginning of an execution.
+    /// Returns the state at the beginning of an execution.
     fn state(&self) -> Object {
         let poisoned = self.poisoned.load(Ordering::Relaxed);
         Object::Mutex(object::mutex::Mutex::new(poisoned))
@@ -201,14 +201,17 @@ impl<T: ?Sized> Mutex<T> {
         let raw = match self.raw.try_lock() {
             Ok(raw) => raw,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => panic!(
-                "raddle: the Mutex made at {} is held outside this execution: by a thread \
+            Err(TryLockError::WouldBlock) => {
+                context.stop_if_freed(place);
+                panic!(
+                    "raddle: the Mutex made at {} is held outside this execution: by a thread \
                  that is not controlled, another worker of the check, or a guard that an earlier \
                  execution never dropped. \
                  Create the Mutex inside the check, and use `raddle::thread` for all threads that \
                  share it",
-                self.made.place
-            ),
+                    self.made.place
+                )
+            }
         };
         let guard = MutexGuard {
             lock: self,
@@ -247,14 +250,14 @@ pub(super) fn or_poisoned<V>(value: V, poisoned: bool) -> LockResult<V> {
     }
 }
 
-/// A lock that was given back for the length of a wait.
+/// A lock that is released for the duration of a wait.
 pub(super) struct GivenBack<'a, T: ?Sized> {
     lock: &'a Mutex<T>,
     panicking: bool,
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    /// The running check, if the lock was taken in it.
+    /// Returns the running check, if the lock was taken in it.
     pub(super) fn context(&self) -> Option<&'static Context> {
         current().filter(|context| context.stamp() == self.stamp)
     }
@@ -264,14 +267,14 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         self.looked.load(Ordering::Relaxed)
     }
 
-    /// The data, without counting as a look at it.
+    /// Returns the data, without counting as a use of it.
     pub(super) fn data(&self) -> &T {
         // SAFETY: this guard has the lock.
         unsafe { &*self.lock.data.get() }
     }
 
-    /// Inside a check: unlocks for the length of a wait. As in std, the lock is not poisoned by that,
-    /// and whether the guard poisons it later depends on when it was first taken.
+    /// Unlocks for the duration of a wait inside a check. As in std, that does not poison the lock,
+    /// and whether the guard poisons it later depends on the state when it was first taken.
     pub(super) fn give_back(
         mut self,
         context: &Context,
@@ -288,7 +291,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         given_back
     }
 
-    /// Outside a check: waits with std's own guard.
+    /// Waits with std's own guard, outside a check.
     pub(super) fn wait_outside<R>(
         mut self,
         wait: impl FnOnce(std::sync::MutexGuard<'a, ()>) -> (std::sync::MutexGuard<'a, ()>, R),
@@ -323,7 +326,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
                 self.lock.call(context, self.place, Call::Unlock { poison });
             }
             _ => {
-                // Before std's lock is given back, so that the next to take it sees the poison.
+                // Before std's lock is released, so that the next holder observes the poison.
                 let is_unwinding = std::thread::panicking();
                 if self.stamp == 0 && protocol::lock::poisons(self.panicking, is_unwinding) {
                     self.lock.poisoned.store(true, Ordering::Relaxed);

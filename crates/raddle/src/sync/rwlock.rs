@@ -21,24 +21,25 @@ use raddle_check::runtime::{Context, Made, current};
 
 /// A readers-writer lock, as [`std::sync::RwLock`].
 ///
-/// Inside a check, taking the lock and releasing it are operations that the engine schedules; which
-/// thread gets a free lock is one of the choices it explores. Outside one, this is std's lock.
+/// Inside a check, taking the lock and releasing it are operations that the engine schedules; the
+/// thread that gets a free lock is one of the choices that it explores. Outside one, this is std's
+/// lock.
 ///
-/// std leaves open whether readers may overtake a writer that waits. Inside a check they may. A thread
-/// that reads already may also have to wait behind the writer when it reads again, which is a deadlock,
-/// as [`Checker::waiting_writers`](crate::Checker::waiting_writers) says.
+/// std leaves open whether readers may overtake a waiting writer. Inside a check they may. A thread
+/// that already reads may also have to wait behind the writer when it reads again, which is a
+/// deadlock; see [`Checker::waiting_writers`](crate::Checker::waiting_writers).
 pub struct RwLock<T: ?Sized> {
     lock: Lock,
     data: UnsafeCell<T>,
 }
 
-/// The lock without its data, so that what a reader has does not depend on more than `&T` does.
+/// The lock without its data, so that the type of a read guard depends on `T` only as `&T` does.
 struct Lock {
     identity: Identity,
     made: Made,
-    /// Taken inside a check too, so that code outside it can never share the data.
+    /// Locked inside a check too, so that code outside it can never share the data.
     raw: std::sync::RwLock<()>,
-    /// As it is outside checks; inside one, the engine keeps track.
+    /// Poison outside checks; inside one, the engine has it.
     poisoned: AtomicBool,
 }
 
@@ -56,10 +57,10 @@ impl<T: ?Sized> RefUnwindSafe for RwLock<T> {}
 #[clippy::has_significant_drop]
 pub struct RwLockReadGuard<'a, T: ?Sized + 'a> {
     lock: &'a Lock,
-    /// Good for reading as long as the guard is there.
+    /// Valid for reading as long as the guard exists.
     data: NonNull<T>,
     raw: Option<std::sync::RwLockReadGuard<'a, ()>>,
-    /// Inside which execution it was locked; 0 outside.
+    /// Stamp of the execution in which it was locked; 0 outside.
     stamp: u64,
     place: &'static Location<'static>,
 }
@@ -73,7 +74,7 @@ unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
 pub struct RwLockWriteGuard<'a, T: ?Sized + 'a> {
     lock: &'a RwLock<T>,
     raw: Option<std::sync::RwLockWriteGuard<'a, ()>>,
-    /// Inside which execution it was locked; 0 outside.
+    /// Stamp of the execution in which it was locked; 0 outside.
     stamp: u64,
     /// True when the thread was panicking already when it took the lock.
     panicking: bool,
@@ -84,7 +85,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized + 'a> {
 unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
 
 impl<T> RwLock<T> {
-    /// A free lock around `value`.
+    /// Creates a free lock around `value`.
     #[track_caller]
     pub const fn new(value: T) -> Self {
         let lock = Lock {
@@ -102,7 +103,7 @@ impl<T> RwLock<T> {
         }
     }
 
-    /// The data, when no other thread can have the lock; an error if the lock is poisoned.
+    /// Returns the data, when no other thread can have the lock; an error if the lock is poisoned.
     #[track_caller]
     pub fn into_inner(self) -> LockResult<T> {
         let poisoned = self.lock.owner_sees_poison();
@@ -111,7 +112,8 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Takes the lock for reading, waiting until it has no writer; an error if it is poisoned.
+    /// Takes the lock for reading, after waiting until it has no writer; returns an error if it is
+    /// poisoned.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let place = Location::caller();
@@ -127,7 +129,7 @@ impl<T: ?Sized> RwLock<T> {
         this.read_inside(context, poisoned, place)
     }
 
-    /// Takes the lock for reading if it has no writer; an error if it has one, or if it is
+    /// Takes the lock for reading if it has no writer; returns an error if it has one, or if it is
     /// poisoned.
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
@@ -144,7 +146,8 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Takes the lock for writing, waiting until it is free; an error if it is poisoned.
+    /// Takes the lock for writing, after waiting until it is free; returns an error if it is
+    /// poisoned.
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let place = Location::caller();
@@ -159,7 +162,8 @@ impl<T: ?Sized> RwLock<T> {
         this.write_inside(context, poisoned, place)
     }
 
-    /// Takes the lock for writing if it is free; an error if it is not, or if it is poisoned.
+    /// Takes the lock for writing if it is free; returns an error if it is not, or if it is
+    /// poisoned.
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let place = Location::caller();
@@ -175,7 +179,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// True when some thread panicked while it had the lock for writing.
+    /// True when a thread panicked while it had the lock for writing.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         match self.lock.using(Location::caller()) {
@@ -188,7 +192,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Makes the lock count as not poisoned.
+    /// Removes the poison.
     #[track_caller]
     pub fn clear_poison(&self) {
         match self.lock.using(Location::caller()) {
@@ -200,7 +204,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// The data, when no other thread can have the lock; an error if the lock is poisoned.
+    /// Returns the data, when no other thread can have the lock; an error if the lock is poisoned.
     #[track_caller]
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
         let poisoned = self.lock.owner_sees_poison();
@@ -222,7 +226,8 @@ impl<T: ?Sized> RwLock<T> {
         poisoned: bool,
         place: &'static Location<'static>,
     ) -> LockResult<RwLockReadGuard<'_, T>> {
-        let raw = taken(self.lock.raw.try_read()).unwrap_or_else(|| self.lock.held_outside());
+        let raw = taken(self.lock.raw.try_read())
+            .unwrap_or_else(|| self.lock.held_outside(context, place));
         or_poisoned(self.read_guard(Some(raw), context.stamp(), place), poisoned)
     }
 
@@ -263,7 +268,8 @@ impl<T: ?Sized> RwLock<T> {
         poisoned: bool,
         place: &'static Location<'static>,
     ) -> LockResult<RwLockWriteGuard<'_, T>> {
-        let raw = taken(self.lock.raw.try_write()).unwrap_or_else(|| self.lock.held_outside());
+        let raw = taken(self.lock.raw.try_write())
+            .unwrap_or_else(|| self.lock.held_outside(context, place));
         let guard = RwLockWriteGuard {
             lock: self,
             raw: Some(raw),
@@ -292,7 +298,7 @@ impl<T: ?Sized> Virtual for RwLock<T> {
     }
 }
 
-/// The guard of std's lock, if it was free; its own poison plays no part.
+/// Returns the guard of std's lock, if it was free; its own poison is not used.
 fn taken<G>(result: TryLockResult<G>) -> Option<G> {
     match result {
         Ok(guard) => Some(guard),
@@ -302,7 +308,7 @@ fn taken<G>(result: TryLockResult<G>) -> Option<G> {
 }
 
 impl Lock {
-    /// The check that the calling thread belongs to.
+    /// Returns the check that the calling thread belongs to.
     #[inline]
     fn using<'a>(&self, place: &'static Location<'static>) -> Option<&'a Context> {
         using(&self.identity, &self.made, place)
@@ -316,7 +322,7 @@ impl Lock {
         context.object(world, &self.identity, self.made, || self.state())
     }
 
-    /// State at the beginning of an execution.
+    /// Returns the state at the beginning of an execution.
     fn state(&self) -> Object {
         let poisoned = self.poisoned.load(Ordering::Relaxed);
         Object::RwLock(object::rwlock::RwLock::new(poisoned))
@@ -332,7 +338,8 @@ impl Lock {
     }
 
     #[cold]
-    fn held_outside(&self) -> ! {
+    fn held_outside(&self, context: &Context, place: &'static Location<'static>) -> ! {
+        context.stop_if_freed(place);
         panic!(
             "raddle: the RwLock made at {} is held outside this execution: by a thread \
              that is not controlled, another worker of the check, or a guard that an earlier \
@@ -353,7 +360,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         if let Some(context) = current()
             && context.stamp() == s.stamp
         {
-            // If this unwinds, the lock is still a writer's, and `s` gives it back.
+            // If this unwinds, the lock is still a writer's, and `s` releases it.
             s.lock.lock.call(context, place, Call::Downgrade);
         }
         let guard = s.lock.read_guard(raw, s.stamp, place);

@@ -20,12 +20,12 @@ macro_rules! semaphore {
         pub struct $name {
             identity: Identity,
             made: Made,
-            /// In use outside checks, and the state that an execution starts with.
+            /// Used outside checks; its state is the initial one of executions.
             plain: plain::semaphore::$name,
         }
 
         impl $name {
-            /// A semaphore in this state.
+            /// Creates a semaphore in this state.
             #[track_caller]
             pub const fn new($initial: $type) -> Self {
                 let made = Made { kind: stringify!($name), place: Location::caller() };
@@ -36,7 +36,7 @@ macro_rules! semaphore {
                 }
             }
 
-            /// Takes a permit, waiting until there is one.
+            /// Takes a permit, after waiting for one.
             #[track_caller]
             pub fn acquire(&self) {
                 match using(&self.identity, &self.made, Location::caller()) {
@@ -47,7 +47,7 @@ macro_rules! semaphore {
                 }
             }
 
-            /// Takes a permit if there is one.
+            /// Takes a permit if one is available; true if so.
             #[track_caller]
             pub fn try_acquire(&self) -> bool {
                 let Some(context) = using(&self.identity, &self.made, Location::caller()) else {
@@ -57,7 +57,7 @@ macro_rules! semaphore {
                 reply.to_grant() != Grant::Refused
             }
 
-            /// Gives a permit back.
+            /// Returns a permit.
             #[track_caller]
             pub fn release(&self) {
                 match using(&self.identity, &self.made, Location::caller()) {
@@ -79,7 +79,7 @@ macro_rules! semaphore {
                 })
             }
 
-            /// State at the beginning of an execution.
+            /// Returns the state at the beginning of an execution.
             fn state(&self) -> Object {
                 let state: fn(&Self) -> semaphore::Semaphore = $state;
                 let initial = statics::initial(self, &self.identity, &self.made);
@@ -102,7 +102,7 @@ macro_rules! semaphore {
 }
 
 semaphore! {
-    /// A counting semaphore: any number of permits, so giving one back never waits.
+    /// A counting semaphore: any number of permits, so a release never waits.
     Semaphore(permits: usize), |this| {
         let permits = u32::try_from(this.plain.available());
         semaphore::Semaphore::counting(permits.expect("raddle: more than 2^32 permits"))
@@ -110,8 +110,8 @@ semaphore! {
 }
 
 semaphore! {
-    /// A binary semaphore: one permit at most, taken and given back in turns. Giving it back waits
-    /// until it is gone.
+    /// A binary semaphore: at most one permit; acquire and release alternate. A release waits until
+    /// the permit is taken.
     BinarySemaphore(available: bool), |this| {
         semaphore::Semaphore::binary(this.plain.available())
     }

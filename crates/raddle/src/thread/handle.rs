@@ -21,7 +21,7 @@ pub(super) enum Inner {
     },
 }
 
-/// Tells threads apart, as [`std::thread::ThreadId`].
+/// Identifies a thread, as [`std::thread::ThreadId`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ThreadId(pub(super) Id);
 
@@ -47,7 +47,7 @@ impl Thread {
         })
     }
 
-    /// The thread's identifier, which no other thread of the process has.
+    /// Returns the thread's identifier, which no other thread of the process has.
     pub fn id(&self) -> ThreadId {
         match &self.0 {
             Inner::Std(thread) => ThreadId(Id::Std(thread.id())),
@@ -55,8 +55,8 @@ impl Thread {
         }
     }
 
-    /// The name given with [`Builder::name`](super::Builder::name); `main` for the thread that
-    /// runs the body of a check.
+    /// Returns the name given with [`Builder::name`](super::Builder::name); `main` for the thread
+    /// that runs the body of a check.
     pub fn name(&self) -> Option<&str> {
         match &self.0 {
             Inner::Std(thread) => thread.name(),
@@ -84,7 +84,7 @@ impl fmt::Debug for ThreadId {
     }
 }
 
-/// The calling thread.
+/// Returns the calling thread.
 pub fn current() -> Thread {
     match current_check() {
         None => Thread(Inner::Std(std::thread::current())),
@@ -107,7 +107,7 @@ pub fn panicking() -> bool {
     }
 }
 
-/// Lets other threads go first.
+/// Lets other threads run first.
 #[track_caller]
 pub fn yield_now() {
     match current_check() {

@@ -1,8 +1,8 @@
-//! Values that every thread has for itself, with std's surface.
+//! Thread-local values, with std's surface.
 //!
-//! Inside a check a key has one value for each modelled thread and execution, kept by
-//! `raddle-check` (`runtime/locals.rs`). Outside one, std's key does the work. Using a thread-local is no
-//! operation: no other thread can notice.
+//! Inside a check a key has one value for each modelled thread and execution, stored by
+//! `raddle-check` (`runtime/locals.rs`). Outside one, std's key is used. An access of a
+//! thread-local is no operation: no other thread can observe it.
 
 use std::cell::{Cell, RefCell};
 use std::error::Error;
@@ -10,20 +10,20 @@ use std::fmt;
 
 use raddle_check::runtime::{Context, FoundLocal, LocalId, current};
 
-/// A value that every thread has for itself, as [`std::thread::LocalKey`]; made by
+/// A key of thread-local values, as [`std::thread::LocalKey`]; declared with
 /// [`thread_local!`](crate::thread_local).
 ///
-/// Inside a check, a thread's values are dropped before it ends, those made last first; so a `join`
-/// comes after that. If a destructor panics, std ends the process; here it is a failure.
+/// Inside a check, a thread's values are dropped before it ends, in reverse order of creation; so a
+/// `join` comes after that. If a destructor panics, std ends the process; here it is a failure.
 pub struct LocalKey<T: 'static> {
-    /// In use outside checks.
+    /// Used outside checks.
     std: &'static std::thread::LocalKey<T>,
     init: fn() -> T,
-    /// Tells keys apart.
+    /// Identifies the key.
     id: &'static LocalId,
 }
 
-/// The value is gone, or about to be, as [`std::thread::AccessError`].
+/// An error: the value is dropped, or about to be, as [`std::thread::AccessError`].
 #[non_exhaustive]
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub struct AccessError;
@@ -58,11 +58,11 @@ impl<T: 'static> LocalKey<T> {
         LocalKey { std, init, id }
     }
 
-    /// Calls `f` with the thread's value; makes it first, if the thread has none.
+    /// Calls `f` with the thread's value; initialises it first, if needed.
     ///
     /// # Panics
     ///
-    /// If the value is gone, because the thread is ending.
+    /// If the value was dropped, because the thread is ending.
     #[track_caller]
     pub fn with<F, R>(&'static self, f: F) -> R
     where
@@ -71,7 +71,7 @@ impl<T: 'static> LocalKey<T> {
         self.try_with(f).unwrap_or_else(|error| refuse(error))
     }
 
-    /// As [`LocalKey::with`], but an error if the value is gone.
+    /// Calls `f` as [`LocalKey::with`] does; returns an error if the value was dropped.
     pub fn try_with<F, R>(&'static self, f: F) -> Result<R, AccessError>
     where
         F: FnOnce(&T) -> R,
@@ -81,11 +81,13 @@ impl<T: 'static> LocalKey<T> {
         };
         let value = self.find(context, &mut None)?;
         // SAFETY: the value lives until its thread has nothing left to run but destructors, each of
-        // which it outlives if it can still be found. Only that thread uses it, and no thread writes.
+        // which it outlives if it can still be found. Only that thread uses it, and no thread
+        // writes.
         Ok(f(unsafe { &*value }))
     }
 
-    /// The value of a modelled thread; if there is none yet, it is what is given, or else made.
+    /// Returns the value of a modelled thread; if there is none yet, it becomes the given one, or
+    /// else is initialised.
     fn find(&self, context: &Context, given: &mut Option<T>) -> Result<*const T, AccessError> {
         let key = std::ptr::from_ref(self.id) as usize;
         match context.find_local(key) {
@@ -98,8 +100,8 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// Gives the thread's value to `use_it`, and with it `value`, unless the thread had none, so
-    /// that it has `value` now.
+    /// Calls `use_it` with `value` and the thread's value. If the thread had none, `value` becomes
+    /// it instead.
     #[track_caller]
     fn put(&'static self, context: &Context, value: T, use_it: impl FnOnce(T, &T)) {
         let mut given = Some(value);
@@ -113,7 +115,7 @@ impl<T: 'static> LocalKey<T> {
 }
 
 impl<T: 'static> LocalKey<Cell<T>> {
-    /// Sets the thread's value, without making it first.
+    /// Sets the thread's value, without initialising it first.
     #[track_caller]
     pub fn set(&'static self, value: T) {
         match current() {
@@ -125,7 +127,7 @@ impl<T: 'static> LocalKey<Cell<T>> {
         }
     }
 
-    /// A copy of the thread's value.
+    /// Returns a copy of the thread's value.
     #[track_caller]
     pub fn get(&'static self) -> T
     where
@@ -134,7 +136,7 @@ impl<T: 'static> LocalKey<Cell<T>> {
         self.with(Cell::get)
     }
 
-    /// Takes the thread's value and leaves the default one.
+    /// Takes the thread's value and replaces it by the default one.
     #[track_caller]
     pub fn take(&'static self) -> T
     where
@@ -164,7 +166,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(|cell| f(&cell.borrow()))
     }
 
-    /// Calls `f` with the thread's value, which it may change.
+    /// Calls `f` with a mutable reference to the thread's value.
     ///
     /// # Panics
     ///
@@ -177,7 +179,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(|cell| f(&mut cell.borrow_mut()))
     }
 
-    /// Sets the thread's value, without making it first.
+    /// Sets the thread's value, without initialising it first.
     ///
     /// # Panics
     ///
@@ -195,7 +197,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         }
     }
 
-    /// Takes the thread's value and leaves the default one.
+    /// Takes the thread's value and replaces it by the default one.
     ///
     /// # Panics
     ///
@@ -225,9 +227,9 @@ impl<T: 'static> fmt::Debug for LocalKey<T> {
     }
 }
 
-/// Declares values that every thread has for itself, as [`std::thread_local!`].
+/// Declares thread-local values, as [`std::thread_local!`].
 ///
-/// Inside a check, every modelled thread has its own; outside one, every thread of the system.
+/// Inside a check, every modelled thread has its own value; outside one, every OS thread.
 ///
 /// ```
 /// use std::cell::Cell;

@@ -1,6 +1,6 @@
 //! Mirrors `std::thread`.
 //!
-//! Without feature `check` everything here is std's own. With it, threads started inside a check
+//! Without feature `check` all items here are std's own. With it, threads started inside a check
 //! are modelled threads that the engine schedules; threads started outside one are std's.
 
 #[cfg(not(feature = "check"))]
@@ -42,6 +42,9 @@ pub use sleep::sleep;
 #[cfg(feature = "check")]
 #[allow(deprecated, reason = "std has it too")]
 pub use sleep::sleep_ms;
+#[cfg(feature = "check")]
+#[doc(hidden)]
+pub use spawn::__spawn_unsendable;
 #[cfg(feature = "check")]
 pub use spawn::{Builder, JoinHandle, spawn};
 #[cfg(feature = "check")]

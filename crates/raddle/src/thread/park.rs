@@ -1,4 +1,4 @@
-//! Waiting for a token that another thread leaves.
+//! Parking: waiting for a token that another thread sets.
 
 use std::panic::Location;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use raddle_check::runtime::{Context, current};
 /// Waits until another thread [unparks](Thread::unpark) the calling thread, as
 /// [`std::thread::park`]. Returns at once if that has happened since the last call.
 ///
-/// Inside a check it may also return for no reason, at most once for every thread and execution, as
-/// [`Checker::spurious_wakeups`](crate::Checker::spurious_wakeups) says.
+/// Inside a check it may also return spuriously, at most once for every thread and execution; see
+/// [`Checker::spurious_wakeups`](crate::Checker::spurious_wakeups).
 #[track_caller]
 pub fn park() {
     match current() {
@@ -24,10 +24,10 @@ pub fn park() {
     }
 }
 
-/// As [`park`], with a maximum time, as [`std::thread::park_timeout`].
+/// Parks as [`park`] does, for a maximum time, as [`std::thread::park_timeout`].
 ///
-/// Inside a check the time may run out at any point, however long it is, as
-/// [`Checker::timeouts`](crate::Checker::timeouts) says.
+/// Inside a check it may time out at any point, however long the time is; see
+/// [`Checker::timeouts`](crate::Checker::timeouts).
 #[track_caller]
 pub fn park_timeout(dur: Duration) {
     match current() {
@@ -36,7 +36,7 @@ pub fn park_timeout(dur: Duration) {
     }
 }
 
-/// As [`park_timeout`], with the maximum time in milliseconds.
+/// Parks as [`park_timeout`] does, with the maximum time in milliseconds.
 #[deprecated(since = "1.6.0", note = "replaced by `std::thread::park_timeout`")]
 #[track_caller]
 pub fn park_timeout_ms(ms: u32) {
@@ -70,7 +70,7 @@ fn call(
 }
 
 impl Thread {
-    /// Lets the thread go on from [`park`], now or the next time it gets there.
+    /// Sets the token of the thread, so that its current or next [`park`] returns.
     ///
     /// # Panics
     ///

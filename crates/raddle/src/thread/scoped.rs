@@ -1,4 +1,4 @@
-//! Threads that borrow: they end before the scope does.
+//! Scoped threads, which may borrow: they end before the scope does.
 
 use std::fmt;
 use std::io;
@@ -17,11 +17,11 @@ use raddle_check::runtime::{Context, current};
 
 /// A scope in which threads may borrow, as [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {
-    /// Outside a check, std's scope does the work. A pointer, because its lifetime is std's own.
+    /// Scope of std, used outside a check. A pointer, because its lifetime is std's own.
     std: AtomicPtr<()>,
-    /// Inside a check: the execution that it was made in.
+    /// Execution that it was created in, inside a check.
     execution: u64,
-    /// Inside a check: the threads that have not been waited for.
+    /// Threads that have not been waited for, inside a check.
     threads: Mutex<Vec<raddle_engine::ThreadId>>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
@@ -62,7 +62,7 @@ where
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    /// std's scope, outside a check.
+    /// Returns std's scope, outside a check.
     fn std(&self) -> Option<&'scope std::thread::Scope<'scope, 'env>> {
         let std = self.std.load(Ordering::Acquire);
         // SAFETY: null, or set by `scope` to std's scope, which outlives every use of ours: std
@@ -83,8 +83,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             .expect("failed to spawn thread")
     }
 
-    /// Waits for all threads; returns true if one of them panicked and was not joined. The wait
-    /// is not cut short even when the execution stops, because the threads borrow.
+    /// Waits for all threads; returns true if one of them panicked and was not joined. The wait is
+    /// not cut short even when the execution stops, because the threads borrow.
     fn wait(&self, context: &Context, place: &'static Location<'static>) -> bool {
         let mut panicked = false;
         loop {
@@ -167,12 +167,12 @@ unsafe impl<T: Send> Send for ScopedJoinHandle<'_, T> {}
 unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}
 
 impl<T> ScopedJoinHandle<'_, T> {
-    /// The handle of the thread.
+    /// Returns the handle of the thread.
     pub fn thread(&self) -> &Thread {
         &self.thread
     }
 
-    /// Waits for the thread to end; its result, or its panic as an error.
+    /// Waits for the thread to end; returns its result, or its panic as an error.
     #[track_caller]
     pub fn join(self) -> Result<T> {
         match self.handle {

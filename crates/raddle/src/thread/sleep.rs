@@ -1,4 +1,4 @@
-//! Letting time pass.
+//! Sleeping: time passes for the calling thread.
 
 use std::panic::Location;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use raddle_check::runtime::current;
 /// Waits for a duration, as [`std::thread::sleep`].
 ///
 /// Inside a check no thread waits: the time passes on the calling thread's own
-/// [clock](crate::time::Instant), and others get the chance to run. How long threads sleep has no
-/// influence on which thread goes first: a program that relies on that is wrong, and the order it does not
-/// expect is among those explored.
+/// [clock](crate::time::Instant), and others may run. The durations have no influence on the order
+/// of threads: a program that relies on that is wrong, and the order it does not expect is among
+/// those explored.
 #[track_caller]
 pub fn sleep(dur: Duration) {
     match current() {
@@ -24,7 +24,7 @@ pub fn sleep(dur: Duration) {
     }
 }
 
-/// As [`sleep`], with the time in milliseconds.
+/// Sleeps as [`sleep`] does, with the time in milliseconds.
 #[deprecated(since = "1.6.0", note = "replaced by `std::thread::sleep`")]
 #[track_caller]
 pub fn sleep_ms(ms: u32) {

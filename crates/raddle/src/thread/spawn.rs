@@ -24,6 +24,29 @@ where
     Builder::new().spawn(f).expect("failed to spawn thread")
 }
 
+/// For `raddle-loom`: starts a thread of the check with values that need not be `Send`.
+///
+/// # Panics
+///
+/// Outside a check.
+#[doc(hidden)]
+#[track_caller]
+pub fn __spawn_unsendable<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + 'static,
+    T: 'static,
+{
+    let Some(context) = current() else {
+        panic!("raddle: a thread with values that are not `Send` is started outside a check")
+    };
+    let place = Location::caller();
+    // SAFETY: nothing is borrowed. Values that are not `Send` stay on one OS thread, which runs all
+    // threads of an execution; handles refuse threads outside the execution.
+    let mut modelled = unsafe { Builder::new().start(context, place, f) };
+    modelled.when_abandoned = unit;
+    JoinHandle(Handle::Modelled(modelled))
+}
+
 /// Configures a thread before it is started, as [`std::thread::Builder`].
 #[must_use = "must eventually spawn the thread"]
 pub struct Builder {
@@ -32,7 +55,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A thread without a name and with the usual stack.
+    /// Creates a configuration without a name and with the default stack.
     #[expect(clippy::new_without_default, reason = "std's has none either")]
     pub fn new() -> Self {
         Builder {
@@ -41,14 +64,14 @@ impl Builder {
         }
     }
 
-    /// Names the thread.
+    /// Sets the name of the thread.
     pub fn name(mut self, name: String) -> Self {
         self.name = Some(name);
         self
     }
 
-    /// Sets the size of the thread's stack. Inside a check all stacks have the size that the
-    /// check was given.
+    /// Sets the size of the thread's stack. Inside a check all stacks have the size that the check
+    /// sets.
     pub fn stack_size(mut self, size: usize) -> Self {
         self.stack_size = Some(size);
         self
@@ -73,7 +96,7 @@ impl Builder {
     ///
     /// # Safety
     ///
-    /// What `f` and its result borrow must live until the thread is joined.
+    /// Values that `f` and its result borrow must live until the thread is joined.
     #[track_caller]
     pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
     where
@@ -109,7 +132,7 @@ impl Builder {
     ///
     /// # Safety
     ///
-    /// What `f` and its result borrow must live until the thread has ended.
+    /// Values that `f` and its result borrow must live until the thread has ended.
     pub(super) unsafe fn start<F, T>(
         self,
         context: &Context,
@@ -120,7 +143,7 @@ impl Builder {
         F: FnOnce() -> T,
     {
         if let Some(name) = &self.name {
-            // As std does, with its words.
+            // The same panic message as std's.
             CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
         }
         let name: Option<Arc<str>> = self.name.map(Into::into);
@@ -151,7 +174,7 @@ impl Builder {
     }
 }
 
-/// The result of a thread that has none to give.
+/// Returns the unit value if that is the type of the result; no other type has a value to return.
 fn unit<T: 'static>() -> Option<T> {
     let mut unit = Some(());
     let unit = &mut unit as &mut dyn Any;
@@ -174,12 +197,13 @@ pub(super) struct Modelled<T> {
     pub(super) id: raddle_engine::ThreadId,
     pub(super) thread: Thread,
     pub(super) result: Arc<Mutex<Option<Result<T>>>>,
-    /// The result of a join when the execution has stopped before the thread ended.
+    /// Function that returns the result of a join when the execution has stopped before the thread
+    /// ended.
     when_abandoned: fn() -> Option<T>,
 }
 
 impl<T> Modelled<T> {
-    /// The check it belongs to, which must be the running one.
+    /// Returns the check of the thread, which must be the running one.
     fn context<'a>(&self, place: &'static Location<'static>) -> &'a Context {
         let context = current().filter(|context| context.stamp() == self.execution);
         context.unwrap_or_else(|| {
@@ -210,8 +234,8 @@ impl<T> Modelled<T> {
         if let Some(Err(_)) = result {
             context.join_panic(target);
         }
-        // A thread that was abandoned has no result; its joiner is being unwound itself, and a
-        // destructor that unwraps an error then would end the process.
+        // An abandoned thread has no result; its joiner is being unwound itself, and a destructor
+        // that unwraps an error then would end the process.
         result.unwrap_or_else(|| match (self.when_abandoned)() {
             Some(value) => Ok(value),
             None => Err(Box::new("raddle: the execution has stopped")),
@@ -236,7 +260,7 @@ unsafe impl<T> Send for JoinHandle<T> {}
 unsafe impl<T> Sync for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
-    /// The handle of the thread.
+    /// Returns the handle of the thread.
     pub fn thread(&self) -> &Thread {
         match &self.0 {
             Handle::Std { thread, .. } => thread,
@@ -244,7 +268,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Waits for the thread to end; its result, or its panic as an error.
+    /// Waits for the thread to end; returns its result, or its panic as an error.
     #[track_caller]
     pub fn join(self) -> Result<T> {
         match self.0 {

@@ -9,19 +9,19 @@ use raddle_check::runtime::current;
 /// A point in time, as [`std::time::Instant`].
 ///
 /// Inside a check, time is virtual and every thread has its own. It passes when the thread
-/// [sleeps](crate::thread::sleep) and when one of its waits times out, and it is never before the
-/// time of an event that happens before; a new thread starts with its creator's. It does not pass by
-/// itself, except for a thread that looks again and again and does nothing else: after a hundred
-/// times it sees some.
+/// [sleeps](crate::thread::sleep) and when one of its waits times out, and it is never earlier than
+/// the time of an event that happens before. A new thread starts with its creator's time. Time does
+/// not pass by itself, except for a thread that only reads the time: after a hundred reads some has
+/// passed.
 ///
-/// The time of another thread says nothing about its progress: a thread that sleeps longer may
+/// The time of another thread implies nothing about its progress: a thread that sleeps longer may
 /// still be first. Points in time may be passed between threads and in and out of a check, and be
 /// compared; a difference that would be negative is zero, as in std.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(std::time::Instant);
 
 impl Instant {
-    /// Now.
+    /// Returns the present time.
     #[must_use]
     pub fn now() -> Self {
         Instant(match current() {
@@ -30,37 +30,37 @@ impl Instant {
         })
     }
 
-    /// The time that has passed since the earlier point; none if it is the later one.
+    /// Returns the time since the earlier point; zero if that is later.
     #[must_use]
     pub fn duration_since(&self, earlier: Self) -> Duration {
         self.0.duration_since(earlier.0)
     }
 
-    /// The time that has passed since the earlier point; nothing if it is the later one.
+    /// Returns the time since the earlier point; `None` if that is later.
     #[must_use]
     pub fn checked_duration_since(&self, earlier: Self) -> Option<Duration> {
         self.0.checked_duration_since(earlier.0)
     }
 
-    /// The time that has passed since the earlier point; none if it is the later one.
+    /// Returns the time since the earlier point; zero if that is later.
     #[must_use]
     pub fn saturating_duration_since(&self, earlier: Self) -> Duration {
         self.0.saturating_duration_since(earlier.0)
     }
 
-    /// The time that has passed since then.
+    /// Returns the time since this point.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         Self::now().duration_since(*self)
     }
 
-    /// So much later, if there is such a point.
+    /// Returns the point later by a duration, if it exists.
     #[must_use]
     pub fn checked_add(&self, duration: Duration) -> Option<Self> {
         self.0.checked_add(duration).map(Instant)
     }
 
-    /// So much earlier, if there is such a point.
+    /// Returns the point earlier by a duration, if it exists.
     #[must_use]
     pub fn checked_sub(&self, duration: Duration) -> Option<Self> {
         self.0.checked_sub(duration).map(Instant)

@@ -1,14 +1,17 @@
 //! Mirrors `std::time`.
 //!
-//! Inside a check, [`Instant`] shows virtual time. Everything else here is std's own: [`Duration`]
-//! is only a number, and [`SystemTime`] is the real time of day, which no check controls, so a
-//! program that depends on it is not deterministic.
+//! Inside a check, [`Instant`] and [`SystemTime`] show virtual time, so that a program that reads a clock does the same
+//! under the same schedule. Everything else here is std's own: [`Duration`] is only a number.
 
 #[cfg(feature = "check")]
 mod instant;
+#[cfg(feature = "check")]
+mod system_time;
 
 #[cfg(feature = "check")]
 pub use instant::Instant;
+pub use std::time::{Duration, SystemTimeError, TryFromFloatSecsError};
 #[cfg(not(feature = "check"))]
-pub use std::time::Instant;
-pub use std::time::{Duration, SystemTime, SystemTimeError, TryFromFloatSecsError, UNIX_EPOCH};
+pub use std::time::{Instant, SystemTime, UNIX_EPOCH};
+#[cfg(feature = "check")]
+pub use system_time::{SystemTime, UNIX_EPOCH};

@@ -124,7 +124,7 @@ impl CoverageCounts {
         }
     }
 
-    /// Number of requirements neither covered nor infeasible.
+    /// Returns the number of requirements neither covered nor infeasible.
     pub fn open(&self) -> u64 {
         self.known - self.covered - self.infeasible
     }
@@ -222,8 +222,8 @@ impl Coverage {
         *known = (*known).min(covered);
     }
 
-    /// Concludes that what no class covers is impossible. Called when every class was run. Requirements
-    /// that depend on the order of events within a class remain open.
+    /// Marks requirements that no class covers as impossible. Called when every class was run.
+    /// Requirements that depend on the order of events within a class remain open.
     pub fn conclude(&mut self) {
         for (goal, covered) in &mut self.goals {
             if *covered == Covered::NotTried && goal.metric.is_of_classes() {

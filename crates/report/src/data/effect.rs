@@ -5,7 +5,7 @@ use raddle_engine::{Event, Operation};
 use serde::{Deserialize, Serialize};
 
 /// Effect of a step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Effect {

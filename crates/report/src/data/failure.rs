@@ -3,13 +3,14 @@
 use std::fmt;
 
 use raddle_engine::Schedule;
-use serde::{Serialize, Serializer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data::insight::{CriticalPair, Mark, Minimised, Receive, RecordedExecution, Wait};
 use crate::data::trace::Trace;
 
 /// Kind of a failure.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum FailureKind {
     /// A thread panicked, and the panic was not handled.
@@ -30,20 +31,26 @@ pub enum FailureKind {
     Nondeterminism,
     /// The program cannot follow the schedule that it should replay.
     ScheduleMismatch,
-    /// An execution exceeded the limit of events. This need not be a bug: the cause may be an
-    /// endless loop or a long test.
+    /// An execution exceeded the limit of events, or had not ended when the time of the check was over. This
+    /// need not be a bug: the cause may be an endless loop or a long test.
     TooLong,
     /// An execution exceeded another limit.
     Limit,
     /// No execution has the requested alternative.
     Impossible,
+    /// No failure was found, but the check has reached less than the guarantee that it requires.
+    Requirement,
     /// A thread does not reach its next scheduling point.
     Hang,
     /// Two accesses to a cell, at least one of them a write, without a happens-before edge.
     DataRace,
     /// A thread used memory that was freed, dropped or never initialised.
     UseAfterFree,
-    /// A thread did something for which the operating system ends the process.
+    /// A native program freed a block that was freed before.
+    DoubleFree,
+    /// A program in C or C++ read memory that nothing had written.
+    Uninitialised,
+    /// A thread performed an action for which the operating system ends the process.
     Crash,
     /// An assertion of a program in C or C++ failed.
     Assertion,
@@ -52,7 +59,7 @@ pub enum FailureKind {
     /// A program in C or C++ ended with a non-zero exit status.
     Exit,
     /// A thread that the check does not control used a value of an execution, or a program in C or
-    /// C++ did something that raddle cannot control.
+    /// C++ performed an action that raddle cannot control.
     Uncontrolled,
 }
 
@@ -71,9 +78,12 @@ impl fmt::Display for FailureKind {
             FailureKind::TooLong => "too long",
             FailureKind::Limit => "limit exceeded",
             FailureKind::Impossible => "impossible alternative",
+            FailureKind::Requirement => "less than required",
             FailureKind::Hang => "hang",
             FailureKind::DataRace => "data race",
             FailureKind::UseAfterFree => "use after free",
+            FailureKind::DoubleFree => "double free",
+            FailureKind::Uninitialised => "uninitialised read",
             FailureKind::Crash => "crash",
             FailureKind::Assertion => "failed assertion",
             FailureKind::OutOfBounds => "out-of-bounds access",
@@ -84,7 +94,7 @@ impl fmt::Display for FailureKind {
 }
 
 /// A failure. `Display` prints its story.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Failure {
     /// The kind of the failure.
@@ -92,7 +102,7 @@ pub struct Failure {
     /// Description in a few lines.
     pub message: String,
     /// The schedule that reproduces it.
-    #[serde(serialize_with = "as_text")]
+    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub schedule: Schedule,
     /// The steps up to the failure.
     pub trace: Trace,
@@ -110,7 +120,7 @@ pub struct Failure {
     pub minimised: Option<Minimised>,
     /// The most similar execution without a failure, if one was found.
     pub passing: Option<Box<RecordedExecution>>,
-    /// The two steps whose order decides whether it fails, if known.
+    /// The two steps whose order decides the failure, if known.
     pub critical: Option<CriticalPair>,
     /// Steps that could have had another source, with their sources.
     pub receives: Vec<Receive>,
@@ -124,6 +134,11 @@ pub struct Failure {
 
 fn as_text<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(schedule)
+}
+
+fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Schedule, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(D::Error::custom)
 }
 
 impl Failure {
@@ -155,7 +170,7 @@ impl Failure {
         }
     }
 
-    /// Identity of the failure: two failures with the same gist count as one.
+    /// Returns the identity of the failure: two failures with the same gist count as one.
     pub fn gist(&self) -> (FailureKind, String) {
         let message = match self.kind {
             FailureKind::TooLong | FailureKind::Limit => {

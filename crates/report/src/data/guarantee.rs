@@ -1,5 +1,7 @@
 //! Guarantees of a finished check.
 
+use std::fmt;
+
 use serde::Serialize;
 
 /// Part of a program's behaviour that a finished check has covered.
@@ -27,6 +29,49 @@ pub enum Guarantee {
     Replayed,
     /// One execution with the requested alternative was run, or none exists.
     Directed,
+}
+
+impl Guarantee {
+    /// True when a check with this guarantee meets the requirement; see
+    /// [`Checker::require`](https://docs.rs/raddle/latest/raddle/struct.Checker.html#method.require).
+    ///
+    /// `Exhaustive` meets every requirement. A bound meets itself and smaller bounds of its kind. `Reduced`, `Bounded`
+    /// and `Delayed` meet `Sampled`, and none of them another. `Replayed` and `Directed` are no search, and meet
+    /// themselves only.
+    ///
+    /// ```
+    /// use raddle_report::Guarantee::{Bounded, Exhaustive, Sampled};
+    ///
+    /// assert!(Exhaustive.satisfies(Bounded { preemptions: 2 }));
+    /// assert!(Bounded { preemptions: 3 }.satisfies(Bounded { preemptions: 2 }));
+    /// assert!(!Sampled.satisfies(Bounded { preemptions: 0 }));
+    /// ```
+    pub fn satisfies(self, required: Guarantee) -> bool {
+        use Guarantee::{Bounded, Delayed, Directed, Exhaustive, Replayed, Sampled};
+        match (self, required) {
+            (Exhaustive, _) => true,
+            (Bounded { preemptions: most }, Bounded { preemptions }) => most >= preemptions,
+            (Delayed { delays: most }, Delayed { delays }) => most >= delays,
+            (Replayed | Directed, Sampled) => false,
+            (_, Sampled) => true,
+            _ => self == required,
+        }
+    }
+}
+
+/// The name of the guarantee in settings: `exhaustive`, `bounded:2`.
+impl fmt::Display for Guarantee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Guarantee::Exhaustive => f.write_str("exhaustive"),
+            Guarantee::Reduced => f.write_str("reduced"),
+            Guarantee::Bounded { preemptions } => write!(f, "bounded:{preemptions}"),
+            Guarantee::Delayed { delays } => write!(f, "delayed:{delays}"),
+            Guarantee::Sampled => f.write_str("sampled"),
+            Guarantee::Replayed => f.write_str("replayed"),
+            Guarantee::Directed => f.write_str("directed"),
+        }
+    }
 }
 
 /// Result of comparing the search with plain enumeration of all schedules.
@@ -62,4 +107,46 @@ pub enum Alone {
     Thread,
     /// No two operations of its threads depend on each other's order.
     Order,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Guarantee::{
+        self, Bounded, Delayed, Directed, Exhaustive, Reduced, Replayed, Sampled,
+    };
+
+    /// Every pair of a reached and a required guarantee; a row per reached one, a column per required one.
+    #[test]
+    fn a_requirement_is_met_by_what_implies_it() {
+        let [b1, b2, b3] = [1, 2, 3].map(|preemptions| Bounded { preemptions });
+        let [d1, d2, d3] = [1, 2, 3].map(|delays| Delayed { delays });
+        let all: [Guarantee; 11] = [
+            Exhaustive, Reduced, b1, b2, b3, d1, d2, d3, Sampled, Replayed, Directed,
+        ];
+        //   ex re b1 b2 b3 d1 d2 d3 sa re di
+        let table = [
+            "+  +  +  +  +  +  +  +  +  +  +", // exhaustive
+            ".  +  .  .  .  .  .  .  +  .  .", // reduced
+            ".  .  +  .  .  .  .  .  +  .  .", // bounded:1
+            ".  .  +  +  .  .  .  .  +  .  .", // bounded:2
+            ".  .  +  +  +  .  .  .  +  .  .", // bounded:3
+            ".  .  .  .  .  +  .  .  +  .  .", // delayed:1
+            ".  .  .  .  .  +  +  .  +  .  .", // delayed:2
+            ".  .  .  .  .  +  +  +  +  .  .", // delayed:3
+            ".  .  .  .  .  .  .  .  +  .  .", // sampled
+            ".  .  .  .  .  .  .  .  .  +  .", // replayed
+            ".  .  .  .  .  .  .  .  .  .  +", // directed
+        ];
+        for (reached, row) in all.into_iter().zip(table) {
+            let cells: Vec<bool> = row.split_whitespace().map(|cell| cell == "+").collect();
+            assert_eq!(cells.len(), all.len());
+            for (required, cell) in all.into_iter().zip(cells) {
+                assert_eq!(
+                    reached.satisfies(required),
+                    cell,
+                    "{reached}, {required} required"
+                );
+            }
+        }
+    }
 }

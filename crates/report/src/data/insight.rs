@@ -1,13 +1,13 @@
 //! Details of a failure besides its trace: the execution before minimisation, the critical pair,
 //! the alternatives of each receive and the source lines to highlight.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::data::place::Place;
 use crate::data::trace::Trace;
 
 /// An execution other than the one in the failure's trace.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RecordedExecution {
     /// Its steps.
     pub trace: Trace,
@@ -18,7 +18,7 @@ pub struct RecordedExecution {
 }
 
 /// Result of minimising the execution in which a failure was found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Minimised {
     /// Preemptions of the original execution.
     pub preemptions_before: u32,
@@ -36,8 +36,8 @@ pub struct Minimised {
     pub is_minimal: bool,
 }
 
-/// Two steps whose order decides whether the execution fails.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+/// Two steps whose order decides the failure of the execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CriticalPair {
     /// The first step, as an index into the trace.
     pub first: usize,
@@ -47,14 +47,14 @@ pub struct CriticalPair {
     /// Consequence of their order, in one sentence. It begins with `fails when` if the pair is about the
     /// failure, otherwise with `also passes when`.
     pub why: String,
-    /// True when the pair is about the failure: the failing events depend on the order of the two steps
-    /// (through program order and reads-from), and their order is not only a side effect of another.
-    /// False when exchanging the two makes the failure go away, but does not explain it.
+    /// True when the pair is about the failure: the failing events depend on the order of the two
+    /// steps, through program order and reads-from. That order is not only a side effect of
+    /// another. False when exchanging the two removes the failure, but does not explain it.
     pub is_about: bool,
 }
 
 /// A receive with more than one possible source.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Receive {
     /// Index into the steps of the trace.
     pub step: usize,
@@ -63,7 +63,7 @@ pub struct Receive {
 }
 
 /// A possible source of a receive.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Source {
     /// Description, such as `store 1 to ready by producer` or `the initial value`.
     pub what: String,
@@ -76,18 +76,18 @@ pub struct Source {
 }
 
 /// A source line that a failure is about.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Mark {
     /// The place.
     pub place: Place,
     /// Description of the operation there.
     pub what: String,
-    /// True where the failure occurs, false for what led to it.
+    /// True for the place of the failure, false for places of its causes.
     pub is_primary: bool,
 }
 
 /// A thread that waits at the end of an execution.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Wait {
     /// Index into the threads of the trace.
     pub thread: usize,

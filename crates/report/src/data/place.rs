@@ -27,7 +27,26 @@ impl From<CodePlace> for Place {
     }
 }
 
+/// Parts of paths of files that are not the user's: Rust's standard library, packages that cargo has
+/// downloaded, and headers and libraries of the system.
+const FOREIGN: [&str; 8] = [
+    "/rustlib/src/rust/",
+    "/registry/src/",
+    "/git/checkouts/",
+    "/usr/include/",
+    "/usr/lib/",
+    "/usr/src/",
+    "/lib/gcc/",
+    "/sysdeps/",
+];
+
 impl Place {
+    /// True when the file is one of the standard library, a dependency or the system.
+    pub(crate) fn is_foreign(&self) -> bool {
+        let file = self.file.replace('\\', "/");
+        file.starts_with("/rustc/") || FOREIGN.iter().any(|part| file.contains(part))
+    }
+
     /// Returns the file's name without its folders.
     pub(crate) fn file_name(&self) -> &str {
         let name = self.file.rsplit(['/', '\\']).next();
@@ -60,5 +79,49 @@ impl CodePlace {
 impl fmt::Display for CodePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_std_and_of_dependencies_are_foreign() {
+        for (file, is_foreign) in [
+            ("src/lib.rs", false),
+            ("/home/me/project/src/registry.rs", false),
+            ("/home/me/usr/queue.c", false),
+            ("../queue/src/lib.rs", false),
+            (
+                "/rustc/9fc6b43126469e3858e2fe86cafb4f0fd5068869/library/std/src/sync/mpmc/mod.rs",
+                true,
+            ),
+            (
+                "/home/me/.rustup/toolchains/stable/lib/rustlib/src/rust/library/core/src/cell.rs",
+                true,
+            ),
+            (
+                "/home/me/.cargo/registry/src/example-6f17d22bba15001f/spin-0.9.8/src/mutex.rs",
+                true,
+            ),
+            (
+                r"C:\Users\me\.cargo\registry\src\example-6f17d22bba15001f\spin-0.9.8\src\lib.rs",
+                true,
+            ),
+            (
+                "/home/me/.cargo/git/checkouts/queue-1a2b/3c4d/src/lib.rs",
+                true,
+            ),
+            ("/usr/include/c++/12/bits/shared_ptr_base.h", true),
+            ("../sysdeps/x86_64/multiarch/memmove.S", true),
+        ] {
+            let place = Place {
+                file: file.to_owned(),
+                line: 1,
+                column: 1,
+            };
+            assert_eq!(place.is_foreign(), is_foreign, "{file}");
+        }
     }
 }

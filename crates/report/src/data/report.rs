@@ -10,6 +10,7 @@ use crate::data::earlier::Earlier;
 use crate::data::estimate::{Estimate, Unseen};
 use crate::data::failure::{Failure, FailureKind};
 use crate::data::guarantee::{Alone, Completeness, Guarantee};
+use crate::data::limit::SearchLimit;
 
 /// Settings of the search.
 #[derive(Clone, Debug, Serialize)]
@@ -22,7 +23,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Search with this strategy and seed.
+    /// Creates a search with this strategy and seed.
     pub fn new(strategy: impl Into<String>, seed: u64) -> Self {
         Search {
             strategy: strategy.into(),
@@ -37,9 +38,10 @@ impl Search {
 pub struct Report {
     /// Settings of the search.
     pub search: Search,
-    /// Number of executions, without those that `assume` discarded.
+    /// Number of executions, without discarded ones.
     pub executions: u64,
-    /// Number of executions that `assume` discarded.
+    /// Number of executions that `assume` discarded, and of those in which a loop that waits would have
+    /// looked in vain once more.
     pub discarded: u64,
     /// Number of unsuccessful runs for a requested alternative.
     pub attempts: u64,
@@ -66,13 +68,23 @@ pub struct Report {
     pub(crate) alone: Option<Alone>,
     pub(crate) gave_up: bool,
     pub(crate) foreign_threads: bool,
+    pub(crate) shared_locals: Vec<String>,
+    pub(crate) unclear_locals: Vec<String>,
+    pub(crate) left_out: Option<String>,
     pub(crate) too_long: u64,
     pub(crate) left_polling: u64,
+    pub(crate) out_of_time: u64,
+    pub(crate) runs: u64,
+    pub(crate) limit: Option<SearchLimit>,
     pub(crate) modelled: Vec<String>,
+    pub(crate) required: Option<Guarantee>,
+    /// Name of the check, for the line with its result.
+    #[serde(skip)]
+    pub(crate) check: Option<String>,
 }
 
 impl Report {
-    /// Report of a check before its first execution.
+    /// Creates the report of a check before its first execution.
     pub fn new(search: Search) -> Self {
         Report {
             search,
@@ -96,9 +108,17 @@ impl Report {
             alone: None,
             gave_up: false,
             foreign_threads: false,
+            shared_locals: Vec::new(),
+            unclear_locals: Vec::new(),
+            left_out: None,
             too_long: 0,
             left_polling: 0,
+            out_of_time: 0,
+            runs: 0,
+            limit: None,
             modelled: Vec::new(),
+            required: None,
+            check: None,
         }
     }
 
@@ -107,20 +127,72 @@ impl Report {
         self.alone = Some(alone);
     }
 
-    /// Sets whether the search was abandoned because executions are too long.
+    /// Records if the search was abandoned because executions are too long.
     pub fn set_gave_up(&mut self, gave_up: bool) {
         self.gave_up = gave_up;
     }
 
-    /// Sets whether threads that the check does not control took part.
+    /// Records if threads that the check does not control took part.
     pub fn set_foreign_threads(&mut self, foreign_threads: bool) {
         self.foreign_threads = foreign_threads;
     }
 
-    /// Sets the number of executions that were too long, and of those that ended while threads that
-    /// outlive the program still polled.
-    pub fn set_cuts(&mut self, too_long: u64, left_polling: u64) {
+    /// Sets the reason why executions may leave out behaviours of the program, if there is one.
+    pub fn set_left_out(&mut self, reason: Option<String>) {
+        self.left_out = reason;
+    }
+
+    /// Sets the names of std's thread-locals that the threads of the check share, and of those that they may
+    /// share.
+    pub fn set_shared_locals(&mut self, names: Vec<String>, unclear: Vec<String>) {
+        self.shared_locals = names;
+        self.unclear_locals = unclear;
+    }
+
+    /// Returns the names of std's thread-locals that are changed and that several threads of the check use. All
+    /// of them share one value, where threads of the program have their own.
+    pub fn shared_locals(&self) -> &[String] {
+        &self.shared_locals
+    }
+
+    /// Returns the names of std's thread-locals that are changed and that several threads of the check may use:
+    /// not all uses were seen. Empty unless the search would be complete otherwise.
+    pub fn unclear_locals(&self) -> &[String] {
+        &self.unclear_locals
+    }
+
+    /// Sets the number of executions that were too long, of those that ended while threads that
+    /// outlive the program still polled, and of those that had not ended when the time was over.
+    pub fn set_cuts(&mut self, too_long: u64, left_polling: u64, out_of_time: u64) {
         (self.too_long, self.left_polling) = (too_long, left_polling);
+        self.out_of_time = out_of_time;
+    }
+
+    /// Returns the number of executions that had not ended when the time was over, and were cut.
+    pub fn out_of_time(&self) -> u64 {
+        self.out_of_time
+    }
+
+    /// Sets the number of all runs of the program.
+    pub fn set_runs(&mut self, runs: u64) {
+        self.runs = runs;
+    }
+
+    /// Returns the number of all runs of the program that the search has made: [`executions`](Self::executions),
+    /// discarded ones, attempts, runs for estimates, repetitions of known classes, replays of schedules that
+    /// failed earlier, and runs before the search began again. `max_executions` limits this number.
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Sets the limit that ended the search.
+    pub fn set_limit(&mut self, limit: Option<SearchLimit>) {
+        self.limit = limit;
+    }
+
+    /// Returns the limit that ended the search; `None` if it ended by itself or with a failure.
+    pub fn limit(&self) -> Option<&SearchLimit> {
+        self.limit.as_ref()
     }
 
     /// Returns the number of executions that were cut at the limit of events.
@@ -142,6 +214,16 @@ impl Report {
     /// for programs in which these libraries behave as their models do.
     pub fn modelled(&self) -> &[String] {
         &self.modelled
+    }
+
+    /// Sets the name of the check, which the line of [`assert_ok`](Self::assert_ok) begins with.
+    pub fn set_check(&mut self, name: Option<String>) {
+        self.check = name;
+    }
+
+    /// Returns the required guarantee, if the check has a requirement.
+    pub fn required(&self) -> Option<Guarantee> {
+        self.required
     }
 
     /// Sets the number of classes and the guarantee.
@@ -198,7 +280,7 @@ impl Report {
         &self.growth
     }
 
-    /// Returns a forecast of what a longer check would find, for a sampled check without failures.
+    /// Returns a forecast for a longer check, for a sampled check without failures.
     pub fn advice(&self) -> Option<&Advice> {
         self.advice.as_ref()
     }

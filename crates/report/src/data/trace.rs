@@ -4,7 +4,11 @@ use raddle_engine::ThreadId;
 use serde::{Deserialize, Serialize};
 
 use crate::data::effect::Effect;
+use crate::data::fold::{self, Fold};
 use crate::data::place::Place;
+
+/// Description of a modelled choice, such as a spurious wake-up, that was not taken.
+pub(crate) const NOTHING_UNEXPECTED: &str = "nothing unexpected";
 
 /// A thread of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -42,6 +46,39 @@ pub struct TraceStep {
     pub source: Option<usize>,
     /// Effect, for programs that read the trace.
     pub effect: Effect,
+    /// Memory ordering of an atomic access or a fence, as the program writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordering: Option<String>,
+    /// The latest value of the target in coherence order after this step, if the step shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// True when the place is in the standard library, a dependency or a system header.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_foreign: bool,
+}
+
+impl TraceStep {
+    /// Builds a step without target, source and effect.
+    pub(crate) fn new(thread: ThreadId, what: String, place: Option<Place>) -> Self {
+        TraceStep {
+            thread: thread.index(),
+            what,
+            is_foreign: place.as_ref().is_some_and(Place::is_foreign),
+            place,
+            waits: false,
+            thing: None,
+            source: None,
+            effect: Effect::Other,
+            ordering: None,
+            value: None,
+        }
+    }
+
+    /// True for the begin and end of threads, and for choices that were not taken, which are not
+    /// shown.
+    pub(crate) fn is_dull(&self) -> bool {
+        !self.waits && matches!(self.what.as_str(), "begin" | "end" | NOTHING_UNEXPECTED)
+    }
 }
 
 /// A period in which a thread holds a lock.
@@ -72,6 +109,10 @@ pub struct Trace {
     pub spans: Vec<TraceSpan>,
     /// Accesses to cells, in order; recorded only when an execution is replayed.
     pub accesses: Vec<CellAccess>,
+    /// Equal rounds of loops among the steps, in order. Text and page show the first and the last of
+    /// them.
+    #[serde(default)]
+    pub folds: Vec<Fold>,
 }
 
 /// An access to a cell. It is not a step, because it is not a scheduling point.
@@ -90,6 +131,11 @@ pub struct CellAccess {
 }
 
 impl Trace {
+    /// Finds the equal rounds among the steps. Must be called after every change of the steps.
+    pub(crate) fn fold(&mut self) {
+        self.folds = fold::all(&self.steps);
+    }
+
     /// Removes all steps from index `length` on, with the accesses and locks after them.
     pub(crate) fn cut(&mut self, length: usize) {
         self.steps.truncate(length);

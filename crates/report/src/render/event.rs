@@ -63,7 +63,7 @@ pub struct Progress {
     pub per_second: Option<f64>,
     /// Estimated or maximum number of seconds left.
     pub seconds_left: Option<f64>,
-    /// The same as text.
+    /// Progress as text.
     pub text: String,
 }
 
@@ -92,6 +92,7 @@ pub struct Finished {
     classes: u64,
     exhausted: bool,
     guarantee: Guarantee,
+    required: Option<Guarantee>,
     estimate: Option<Estimate>,
     strategy: String,
     seed: u64,
@@ -116,6 +117,7 @@ impl Finished {
             classes: report.classes(),
             exhausted: report.exhausted,
             guarantee: report.guarantee(),
+            required: report.required(),
             estimate: report.estimate(),
             strategy: report.search.strategy.clone(),
             seed: report.search.seed,

@@ -5,4 +5,4 @@ mod graphviz;
 pub mod html;
 pub(crate) mod json;
 pub(crate) mod std_trace;
-mod text;
+pub(crate) mod text;

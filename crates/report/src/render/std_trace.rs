@@ -73,12 +73,12 @@ fn names(trace: &Trace) -> Vec<String> {
     names
 }
 
-/// Name of the generated lock of an atomic.
+/// Returns the name of the generated lock of an atomic.
 fn guard(name: &str) -> String {
     format!("{name}_lock")
 }
 
-/// Name of a thread's generated lock for a reader-writer lock.
+/// Returns the name of a thread's generated lock for a reader-writer lock.
 fn part(name: &str, thread: usize) -> String {
     format!("{name}_T{thread}")
 }

@@ -1,4 +1,4 @@
-//! Forecast of what a longer check would find, and which setting to try instead.
+//! Forecast for a longer check, and the setting to try instead.
 
 use raddle_engine::{Growth, Outlook, Trend};
 

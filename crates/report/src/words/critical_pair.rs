@@ -82,7 +82,7 @@ fn sentence(first: &Action, second: &Action) -> String {
     )
 }
 
-/// For a pair that is not about the failure: only what was seen to pass.
+/// Returns the sentence for a pair that is not about the failure: only the order that passes.
 fn otherwise(first: &Action, second: &Action) -> String {
     format!("also passes when {}", in_order(second, first))
 }
@@ -114,7 +114,7 @@ fn unseen(first: &Action, second: &Action) -> String {
     )
 }
 
-/// For a stale read that is not about the failure.
+/// Returns the sentence for a stale read that is not about the failure.
 fn seen(first: &Action, second: &Action) -> String {
     format!(
         "also passes when {} {}{} and sees that {} {}{}",

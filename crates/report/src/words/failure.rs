@@ -14,12 +14,17 @@ use crate::words::things::Things;
 /// Maximum number of events in the trace of an execution that is too long. A page and a line of
 /// JSON with all of them would take hundreds of megabytes.
 const MAX_EVENTS: usize = 1_000;
+/// Maximum number of steps in the schedule of an execution that had not ended when the time was over: no
+/// time is left to write tens of millions.
+const MAX_STEPS: usize = 100_000;
 
 impl Failure {
     /// Builds the failure of a finding.
     pub fn new(finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
         let left_out = match finding {
-            Finding::TooManyEvents { .. } => execution.events.len().saturating_sub(MAX_EVENTS),
+            Finding::TooManyEvents { .. } | Finding::OutOfTime { .. } => {
+                execution.events.len().saturating_sub(MAX_EVENTS)
+            }
             _ => 0,
         };
         let mut trace = Trace::since(left_out, execution, names);
@@ -29,7 +34,8 @@ impl Failure {
             Finding::MemoryError(error) => trace.end_with_error(error, names),
             _ => {}
         }
-        let things = Things::of(execution, names);
+        trace.fold();
+        let things = Things::since(left_out, execution, names);
         let context = FindingContext {
             execution,
             trace: &trace,
@@ -39,12 +45,16 @@ impl Failure {
         let marks = marks::of(finding, &context);
         let waits = waits::of(finding, &context);
         let message = context.message(finding);
+        let schedule = match finding {
+            Finding::OutOfTime { .. } => Schedule::of_first(MAX_STEPS, execution),
+            _ => Schedule::of(execution),
+        };
         let cut = (left_out > 0).then(|| format!("only its last {MAX_EVENTS} events are shown"));
         Failure {
             marks,
             waits,
             notes: cut.into_iter().collect(),
-            ..Failure::bare(kind(finding), message, trace, Schedule::of(execution), 0)
+            ..Failure::bare(kind(finding), message, trace, schedule, 0)
         }
     }
 }
@@ -56,6 +66,8 @@ fn kind(finding: &Finding) -> FailureKind {
             Manner::Assertion => FailureKind::Assertion,
             Manner::Crash => FailureKind::Crash,
             Manner::Memory => FailureKind::UseAfterFree,
+            Manner::FreedTwice => FailureKind::DoubleFree,
+            Manner::Uninitialised => FailureKind::Uninitialised,
             Manner::Outside => FailureKind::OutOfBounds,
             Manner::Exit => FailureKind::Exit,
             Manner::Uncontrolled => FailureKind::Uncontrolled,
@@ -65,7 +77,7 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::Livelock { .. } => FailureKind::Livelock,
         Finding::ThreadOutlives(_) => FailureKind::ThreadOutlives,
         Finding::LockOrder(_) => FailureKind::LockOrder,
-        Finding::TooManyEvents { .. } => FailureKind::TooLong,
+        Finding::TooManyEvents { .. } | Finding::OutOfTime { .. } => FailureKind::TooLong,
         Finding::StackOverflow(_) => FailureKind::Limit,
         Finding::Leak(_) => FailureKind::Leak,
         Finding::Hang { .. } => FailureKind::Hang,

@@ -15,7 +15,7 @@ struct RecordedNames<'a> {
     places: &'a dyn Names,
 }
 
-/// A place of which only the line is known.
+/// Returns a place of which only the line is known.
 fn line(line: u32) -> Place {
     Place {
         file: String::new(),
@@ -31,7 +31,7 @@ impl Names for RecordedNames<'_> {
 
     fn object(&self, index: usize) -> (&str, Option<Place>) {
         let names = &self.execution.object_names;
-        let made = names.variable(index).map(|(_, at)| line(at));
+        let made = names.variable(index).and_then(|(_, at)| at).map(line);
         (names.kind(index), made)
     }
 

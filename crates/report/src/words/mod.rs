@@ -8,6 +8,7 @@ pub(crate) mod finding;
 mod impossible;
 pub(crate) mod names;
 pub(crate) mod number;
+mod requirement;
 mod thing_names;
 pub(crate) mod things;
 mod trace;

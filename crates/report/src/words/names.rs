@@ -4,7 +4,7 @@ use raddle_engine::SiteId;
 
 use crate::data::place::Place;
 
-/// Names that the front end has for what the engine numbers.
+/// Names of the front end for the engine's numbers.
 pub trait Names {
     /// Returns the place of an operation.
     fn place(&self, site: SiteId) -> Option<Place>;
@@ -40,7 +40,7 @@ pub trait Names {
     fn cell_variable(&self, _index: usize) -> Option<String> {
         None
     }
-    /// Returns a description of a cell's memory, if there is more to say than its name.
+    /// Returns a description of a cell's memory beyond its name, if there is one.
     fn cell_story(&self, _index: usize) -> Option<String> {
         None
     }
@@ -52,6 +52,17 @@ pub trait Names {
     fn is_c(&self) -> bool {
         false
     }
+    /// Returns an ordering's name in the program's language.
+    fn ordering_name(&self, ordering: &str) -> String {
+        match self.is_c() {
+            true => ordering_in_c(ordering),
+            false => ordering.to_owned(),
+        }
+    }
+    /// True when plain accesses may be operations of the execution, which look like relaxed ones.
+    fn has_plain_operations(&self) -> bool {
+        false
+    }
     /// True when a value is known to be the address of a variable or a block of the program.
     fn is_pointer(&self, _value: u64) -> bool {
         false
@@ -60,4 +71,14 @@ pub trait Names {
     fn chain(&self, _site: SiteId) -> Option<String> {
         None
     }
+}
+
+/// Returns C's name for an ordering of Rust.
+pub fn ordering_in_c(ordering: &str) -> String {
+    let name = match ordering {
+        "AcqRel" => "acq_rel".to_owned(),
+        "SeqCst" => "seq_cst".to_owned(),
+        other => other.to_lowercase(),
+    };
+    format!("memory_order_{name}")
 }

@@ -1,7 +1,7 @@
 //! Names for the locations, objects and cells of an execution: the name that the program gave, or
 //! its variable, or else its kind.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use raddle_engine::Execution;
 
@@ -41,6 +41,34 @@ impl KnownThing<'_> {
     }
 }
 
+/// Maximum number of cells that are all named. In a native program each name is looked up in the debug
+/// information, which took minutes for the bytes of a large buffer.
+const MAX_NAMED_CELLS: usize = 1_000;
+
+/// The cells that a story can mention.
+enum ShownCells {
+    All,
+    These(HashSet<usize>),
+}
+
+impl ShownCells {
+    fn of(execution: &Execution) -> Self {
+        if execution.cells <= MAX_NAMED_CELLS {
+            return ShownCells::All;
+        }
+        let accessed = execution.accesses.iter().map(|(cell, _)| cell.index());
+        let conflict = execution.conflict.iter().map(|it| it.cell.index());
+        ShownCells::These(accessed.chain(conflict).collect())
+    }
+
+    fn has(&self, index: usize) -> bool {
+        match self {
+            ShownCells::All => true,
+            ShownCells::These(these) => these.contains(&index),
+        }
+    }
+}
+
 /// Returns the names of all locations, then of all objects, then of all cells.
 pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<ThingName> {
     let locations = (0..execution.locations.len()).map(|index| {
@@ -61,13 +89,15 @@ pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<ThingName> {
             variable: names.object_variable(index),
         }
     });
+    let shown = ShownCells::of(execution);
     let cells = (0..execution.cells).map(|index| {
         let (kind, made) = names.cell(index);
+        let is_shown = shown.has(index);
         KnownThing {
             kind,
             made,
-            label: names.cell_label(index),
-            variable: names.cell_variable(index),
+            label: is_shown.then(|| names.cell_label(index)).flatten(),
+            variable: is_shown.then(|| names.cell_variable(index)).flatten(),
         }
     });
     let known: Vec<KnownThing<'_>> = locations.chain(objects).chain(cells).collect();
@@ -125,5 +155,52 @@ impl SameName {
             Some(line) => format!("{name}@{line}"),
             None => format!("{name}#{}", self.named),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use raddle_engine::SiteId;
+
+    use super::*;
+
+    /// Counts the names of cells that are looked up.
+    #[derive(Default)]
+    struct Counting {
+        looked_up: Cell<usize>,
+    }
+
+    impl Names for Counting {
+        fn place(&self, _: SiteId) -> Option<Place> {
+            None
+        }
+
+        fn object(&self, _: usize) -> (&str, Option<Place>) {
+            ("Mutex", None)
+        }
+
+        fn location(&self, _: usize) -> (&str, Option<Place>) {
+            ("AtomicU32", None)
+        }
+
+        fn cell_variable(&self, index: usize) -> Option<String> {
+            self.looked_up.update(|count| count + 1);
+            Some(format!("byte {index}"))
+        }
+    }
+
+    #[test]
+    fn cells_that_no_story_mentions_are_not_looked_up_if_there_are_many() {
+        let looked_up = |cells: usize| {
+            let mut execution = Execution::default();
+            execution.cells = cells;
+            let names = Counting::default();
+            assert_eq!(all(&execution, &names).len(), cells);
+            names.looked_up.get()
+        };
+        assert_eq!(looked_up(MAX_NAMED_CELLS), MAX_NAMED_CELLS);
+        assert_eq!(looked_up(MAX_NAMED_CELLS + 1), 0);
     }
 }

@@ -7,12 +7,10 @@ use raddle_engine::{
 };
 
 use crate::data::place::Place;
+use crate::data::trace::NOTHING_UNEXPECTED;
 use crate::words::names::Names;
 use crate::words::thing_names::{self, ThingName};
 use crate::words::values::Values;
-
-/// Description of a modelled choice, such as a spurious wake-up, that was not taken.
-pub(crate) const NOTHING_UNEXPECTED: &str = "nothing unexpected";
 
 /// Names of all locations, objects and cells of an execution.
 pub(crate) struct Things {
@@ -26,6 +24,11 @@ pub(crate) struct Things {
 
 impl Things {
     pub(crate) fn of(execution: &Execution, names: &dyn Names) -> Self {
+        Things::since(0, execution, names)
+    }
+
+    /// Returns those of an execution of which the events from index `first` on are shown.
+    pub(crate) fn since(first: usize, execution: &Execution, names: &dyn Names) -> Self {
         let mut locations = thing_names::all(execution, names);
         let all = locations.iter();
         let made = all.map(|one| (one.in_step.clone(), one.made.clone()));
@@ -34,7 +37,7 @@ impl Things {
         let cells = objects.split_off(execution.objects.len());
         Things {
             values: Values::of(
-                execution,
+                &execution.events[first..],
                 locations.iter().map(|one| one.kind.clone()).collect(),
                 names,
             ),
@@ -99,12 +102,12 @@ impl Things {
         names.join(" or ")
     }
 
-    /// True for the location that holds whether one end of a channel was dropped.
+    /// True for the location that is set when one end of a channel is dropped.
     fn is_end(&self, index: usize) -> bool {
         matches!(self.values.kind(index), "Sender" | "Receiver")
     }
 
-    /// Describes the use of a location that stands for a resource of the operating system, such as
+    /// Describes the use of a location that represents a resource of the operating system, such as
     /// a pipe. The values of such a location have no meaning.
     fn use_of(&self, operation: &Operation) -> Option<String> {
         let index = operation.location()?.index();
@@ -115,6 +118,51 @@ impl Things {
             _ => "use",
         };
         is_place.then(|| format!("{verb} {}", self.locations[index]))
+    }
+
+    /// Returns the ordering of an atomic access or a fence, as the program writes it. `None` if the
+    /// operation has none in the source.
+    pub(crate) fn ordering(&self, event: &Event, names: &dyn Names) -> Option<String> {
+        let operation = &event.operation;
+        let is_modelled = |index: usize| self.is_end(index) || self.use_of(operation).is_some();
+        if operation
+            .location()
+            .is_some_and(|at| is_modelled(at.index()))
+        {
+            return None;
+        }
+        let has_failed = matches!(operation, Operation::Update { .. }) && !event.writes();
+        let failed = operation.ordering_of_failure().filter(|_| has_failed);
+        let ordering = format!("{:?}", failed.or(operation.ordering())?);
+        let is_update = matches!(
+            operation,
+            Operation::Update { .. } | Operation::Fence { .. }
+        );
+        let name = names.ordering_name(&ordering);
+        match names.has_plain_operations() && !is_update && ordering == "Relaxed" {
+            true => Some(format!("plain or {name}")),
+            false => Some(name),
+        }
+    }
+
+    /// Returns the latest value in coherence order of the event's location after the event, if the
+    /// event shows it.
+    pub(crate) fn value_after(&self, event: &Event) -> Option<String> {
+        let index = event.operation.location()?.index();
+        if event.back() > 0 || self.is_end(index) || self.use_of(&event.operation).is_some() {
+            return None;
+        }
+        let value = match event.operation {
+            Operation::Load { .. } => event.reply.to_value(),
+            Operation::Store { value, .. } => value?,
+            Operation::Update { update, .. } => {
+                let read = event.reply.to_value();
+                let written = update.apply(read, event.fails_spuriously());
+                written.unwrap_or(read)
+            }
+            _ => return None,
+        };
+        Some(self.values.show(index, value))
     }
 
     pub(crate) fn describe(&self, event: &Event, execution: &Execution) -> String {
@@ -248,10 +296,18 @@ impl Things {
                 call: Call::Channel(call),
             } => channel_call(call, self.object(object.index())),
             Operation::Call { object, call } => match (call, &execution.objects[object.index()]) {
-                (Call::Parker(parker::Call::Park { .. }), _) => label.to_owned(),
-                (Call::Parker(parker::Call::Unpark), Object::Parker(parker)) => {
-                    format!("{label} {}", title(execution, parker.owner()))
-                }
+                (Call::Parker(call), Object::Parker(parker)) => match (call, parker.owner()) {
+                    (parker::Call::Park { .. }, Some(_)) => label.to_owned(),
+                    (parker::Call::Unpark, Some(owner)) => {
+                        format!("{label} {}", title(execution, owner))
+                    }
+                    (parker::Call::Park { .. }, None) => {
+                        format!("wait for {}", self.object(object.index()))
+                    }
+                    (parker::Call::Unpark, None) => {
+                        format!("notify {}", self.object(object.index()))
+                    }
+                },
                 (_, Object::Counted(counted)) => {
                     let ends = counted.ends().unwrap_or(*object);
                     format!("{label} {}", self.object(ends.index()))

@@ -8,7 +8,7 @@ use raddle_engine::check::notified::{self, Notification};
 use raddle_engine::check::panic::{Manner, Panic};
 use raddle_engine::check::race::DataRace;
 use raddle_engine::memory::races::Access;
-use raddle_engine::{Event, EventId, Execution, Operation, Schedule, ThreadId};
+use raddle_engine::{Event, EventId, Execution, Operation, Schedule, SiteId, ThreadId};
 
 use crate::data::effect::Effect;
 use crate::data::insight::RecordedExecution;
@@ -20,13 +20,16 @@ use crate::words::things::{Things, access_verb, title};
 impl Trace {
     /// Builds the trace of a finished execution.
     pub fn of(execution: &Execution, names: &dyn Names) -> Self {
-        Trace::since(0, execution, names)
+        let mut trace = Trace::since(0, execution, names);
+        trace.fold();
+        trace
     }
 
-    /// Builds the trace of the events from index `first` on.
+    /// Builds the trace of the events from index `first` on, without folds.
     pub(crate) fn since(first: usize, execution: &Execution, names: &dyn Names) -> Self {
-        let things = Things::of(execution, names);
-        let positions = execution.events.iter().map(|event| event.id).zip(0..);
+        let things = Things::since(first, execution, names);
+        let shown = execution.events[first..].iter().map(|event| event.id);
+        let positions = shown.zip(first..);
         let positions: HashMap<EventId, usize> = positions.collect();
         let step_of = |position: usize| position.checked_sub(first);
         let source = |event: &Event| {
@@ -36,13 +39,16 @@ impl Trace {
         let mut steps: Vec<TraceStep> = execution.events[first..]
             .iter()
             .map(|event| TraceStep {
-                thread: event.id.thread.index(),
-                what: things.describe(event, execution),
-                place: names.place(event.site),
-                waits: false,
                 thing: things.number(&event.operation),
                 source: source(event),
                 effect: Effect::of(event),
+                ordering: things.ordering(event, names),
+                value: things.value_after(event),
+                ..TraceStep::new(
+                    event.id.thread,
+                    things.describe(event, execution),
+                    names.place(event.site),
+                )
             })
             .collect();
         for Notification { position, reached } in notified::all(execution) {
@@ -62,20 +68,20 @@ impl Trace {
         }
         for (thread, pending) in execution.pending.iter().enumerate() {
             if let Some((operation, site)) = pending {
+                let what = things.describe_pending(operation, execution);
                 steps.push(TraceStep {
-                    thread,
-                    what: things.describe_pending(operation, execution),
-                    place: names.place(*site),
                     waits: true,
                     thing: things.number(operation),
-                    source: None,
-                    effect: Effect::Other,
+                    ..TraceStep::new(ThreadId::new(thread), what, names.place(*site))
                 });
             }
         }
+        let spawns = execution.events.iter();
+        let spawns = spawns.filter(|event| matches!(event.operation, Operation::Spawn));
+        let spawns: HashMap<EventId, SiteId> = spawns.map(|event| (event.id, event.site)).collect();
         let place_of_spawn = |thread: usize| {
-            let spawn = positions.get(&execution.threads[thread].spawned_by?)?;
-            names.place(execution.events[*spawn].site)
+            let spawn = execution.threads[thread].spawned_by?;
+            names.place(*spawns.get(&spawn)?)
         };
         let threads = (0..execution.threads.len())
             .map(|index| TraceThread {
@@ -108,6 +114,7 @@ impl Trace {
             accesses: accesses.collect(),
             spans: held::all(execution).into_iter().filter_map(span).collect(),
             things: things.made,
+            folds: Vec::new(),
         }
     }
 
@@ -116,23 +123,18 @@ impl Trace {
         let place = panic.place.as_deref().and_then(CodePlace::parse);
         let place = place.map(Place::from);
         self.cut(panic.after);
-        self.steps.push(TraceStep {
-            thread: panic.thread.index(),
-            what: match panic.manner {
-                Manner::Panic => "panic",
-                Manner::Assertion => "failed assertion",
-                Manner::Crash => "crash",
-                Manner::Memory | Manner::Outside => "bad access",
-                Manner::Exit => "end of the program",
-                Manner::Uncontrolled => "loss of control",
-            }
-            .to_owned(),
-            place,
-            waits: false,
-            thing: None,
-            source: None,
-            effect: Effect::Other,
-        });
+        let what = match panic.manner {
+            Manner::Panic => "panic",
+            Manner::Assertion => "failed assertion",
+            Manner::Crash => "crash",
+            Manner::Memory | Manner::Outside => "bad access",
+            Manner::FreedTwice => "second free",
+            Manner::Uninitialised => "uninitialised read",
+            Manner::Exit => "end of the program",
+            Manner::Uncontrolled => "loss of control",
+        };
+        self.steps
+            .push(TraceStep::new(panic.thread, what.to_owned(), place));
     }
 
     /// Removes everything after the race, and inserts steps for both accesses.
@@ -144,20 +146,19 @@ impl Trace {
     ) {
         let things = Things::of(execution, names);
         let cell = things.cell(race.cell.index());
-        let step = |access: &Access| TraceStep {
-            thread: access.thread.index(),
-            what: match access.made {
+        let step = |access: &Access| {
+            let what = match access.made {
                 true => format!("make {cell}"),
                 false => format!("{} {cell}", access_verb(access)),
-            },
-            place: names.place(access.site),
-            waits: false,
-            thing: Some(things.number_of_cell(race.cell.index())),
-            source: None,
-            effect: match access.writes {
-                true => Effect::WriteCell,
-                false => Effect::ReadCell,
-            },
+            };
+            TraceStep {
+                thing: Some(things.number_of_cell(race.cell.index())),
+                effect: match access.writes {
+                    true => Effect::WriteCell,
+                    false => Effect::ReadCell,
+                },
+                ..TraceStep::new(access.thread, what, names.place(access.site))
+            }
         };
         self.cut(race.second.after);
         self.steps.push(step(&race.second));
@@ -168,15 +169,9 @@ impl Trace {
     /// Removes everything after the error, and appends a step for it.
     pub(crate) fn end_with_error(&mut self, error: &MemoryError, names: &dyn Names) {
         self.cut(error.after);
-        self.steps.push(TraceStep {
-            thread: error.thread.index(),
-            what: format!("use {} that does not exist", error.what),
-            place: names.place(error.site),
-            waits: false,
-            thing: None,
-            source: None,
-            effect: Effect::Other,
-        });
+        let what = format!("use {} that does not exist", error.what);
+        let place = names.place(error.site);
+        self.steps.push(TraceStep::new(error.thread, what, place));
     }
 }
 

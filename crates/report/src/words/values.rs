@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use raddle_engine::{Execution, LocationId, Operation, UpdateKind};
+use raddle_engine::{Event, LocationId, Operation, UpdateKind};
 
 use crate::words::names::Names;
 
@@ -18,20 +18,26 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    pub(crate) fn of(execution: &Execution, kinds: Vec<String>, names: &dyn Names) -> Self {
+    pub(crate) fn of(events: &[Event], kinds: Vec<String>, names: &dyn Names) -> Self {
         let mut values = Values {
             kinds,
             pointers: HashMap::new(),
         };
+        // A native program looks a value up in its heap, which takes long for each of a million events.
+        let mut known: HashMap<u64, bool> = HashMap::new();
+        let mut may_point = |value| {
+            *known
+                .entry(value)
+                .or_insert_with(|| names.is_pointer(value))
+        };
         let mut add = |location: LocationId, value| {
-            let is_pointer =
-                values.kind(location.index()) == "AtomicPtr" || names.is_pointer(value);
+            let is_pointer = values.kind(location.index()) == "AtomicPtr" || may_point(value);
             if is_pointer && value != 0 {
                 let next = values.pointers.len() + 1;
                 values.pointers.entry(value).or_insert(next);
             }
         };
-        for event in &execution.events {
+        for event in events {
             match event.operation {
                 Operation::Load { location, .. } => {
                     add(location, event.reply.to_value());

@@ -18,20 +18,24 @@ pub(crate) use pool::EndReason;
 /// The work pool of an exhaustive search.
 pub(crate) struct SearchPool {
     pub(crate) shared: WorkPool<Item, Part>,
+    /// True when the workers share one search and its budget. If not, each samples on its own.
+    pub(crate) shares_search: bool,
     places: Arc<Places>,
     saving: Option<Arc<Saving>>,
 }
 
 impl SearchPool {
-    /// A pool of `size` workers that may run this many executions together.
+    /// Creates a pool of `size` workers that may run this many executions together.
     pub(crate) fn new(
         size: usize,
+        shares_search: bool,
         executions: Option<u64>,
         places: Arc<Places>,
         saving: Option<Arc<Saving>>,
     ) -> Self {
         SearchPool {
             shared: WorkPool::new(size, executions),
+            shares_search,
             places,
             saving,
         }
@@ -69,6 +73,15 @@ impl SearchPool {
             };
             let save = |parts| self.save(parts);
             self.shared.attend(worker, &mut load, save);
+        }
+    }
+
+    /// Returns the reason for the end of a search whose time is over.
+    pub(crate) fn reason_of_budget(&self) -> EndReason {
+        let saving = self.saving.as_ref();
+        match saving.is_some_and(|saving| saving.is_interrupted()) {
+            true => EndReason::Interrupted,
+            false => EndReason::Budget,
         }
     }
 

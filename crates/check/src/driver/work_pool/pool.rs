@@ -4,9 +4,9 @@
 //! worker is idle. Nothing else is shared while every worker has work, so no worker blocks another.
 //!
 //! A checkpoint is taken at the same points. Each worker adds its counts and the rest of its own
-//! work. Until the last worker has done so no item changes hands, so each item is in the checkpoint
-//! exactly once. A worker continues as soon as it has added its part, and the last one writes the
-//! file. If a newer checkpoint is complete before that, the older one is not written.
+//! work. Until the last worker has done so, no item moves between workers, so each item is in the
+//! checkpoint exactly once. A worker continues as soon as it has added its part, and the last one
+//! writes the file. If a newer checkpoint is complete before that, the older one is not written.
 //!
 //! The pool does not inspect items `I` and parts of a checkpoint `P`.
 
@@ -78,7 +78,7 @@ pub(crate) enum EndReason {
     Exhausted,
     /// Time or executions are used up.
     Budget,
-    /// The process was asked to end.
+    /// A signal requested the end of the process.
     Interrupted,
     /// A failure was found and the check does not look for more.
     Failure,
@@ -96,7 +96,7 @@ impl<I, P> PoolState<I, P> {
 }
 
 impl<I, P: Clone + Default> WorkPool<I, P> {
-    /// A pool of `size` workers that may run this many executions together.
+    /// Creates a pool of `size` workers that may run this many executions together.
     pub(crate) fn new(size: usize, executions: Option<u64>) -> Self {
         WorkPool {
             attention: AtomicU8::new(0),

@@ -1,11 +1,11 @@
-//! Whether a pair of events is *about* a failure, or only makes it go away.
+//! Classification of pairs of events: *about* a failure, or only removing it.
 //!
-//! A pair is about a failure if the failure depends on the order of the two events: a thread waits for
-//! the object that they use, or some event in the backward slice of the failing events (program order
-//! and reads-from) has another source when the two are exchanged. Three kinds of pairs do not count
-//! although exchanging them makes a failure go away:
+//! A pair is about a failure if the failure depends on the order of the two events. Either a thread
+//! waits for the object that they use, or some event in the backward slice of the failing events
+//! (program order and reads-from) has another source when the two are exchanged. Three kinds of
+//! pairs do not count although exchanging them removes a failure:
 //!
-//! - Both accesses of a data race are still there, and only happen to be ordered by a lock or a value.
+//! - Both accesses of a data race remain, and only happen to be ordered by a lock or a value.
 //! - Memory is used and freed outside of the critical sections of the exchanged lock.
 //! - A lock was exchanged, and with it accesses outside of its critical sections.
 
@@ -40,12 +40,12 @@ impl<'a> Failing<'a> {
         matches!(self.finding, Finding::DataRace(_) | Finding::MemoryError(_))
     }
 
-    /// True when a thread waits for what the two events use.
+    /// True when a thread waits for one of these locations or objects.
     fn is_waited_for(&self, targets: &[Target]) -> bool {
         targets.iter().any(|it| self.waited_for.contains(it))
     }
 
-    /// True when the pair is nothing but the order in which threads take a lock that none waits for.
+    /// True when the pair is only the order in which threads take a lock that no thread waits for.
     pub(super) fn is_lock_order(&self, swap: &Swap) -> bool {
         swap.is_lock_order && !self.is_waited_for(&swap.targets(self.execution))
     }
@@ -101,7 +101,7 @@ impl<'a> Failing<'a> {
         }
     }
 
-    /// True when one of these locks was held both where memory was used and where it was freed.
+    /// True when one of these locks was held at both the use and the free of the memory.
     fn is_protected(&self, error: &MemoryError, locks: &[Target]) -> bool {
         let both = gone(error).map(|gone| [gone, (error.thread, error.after)]);
         let holds = |lock, (thread, after)| holds(self.execution, thread, lock, after);

@@ -1,12 +1,13 @@
-//! The critical pair: two events whose order decides whether the execution fails.
+//! The critical pair: two events whose order decides the failure of the execution.
 //!
 //! Pairs of events of the shortest failing execution on the same location or object are swapped one
-//! by one. Stale reads come before all others. Pairs that exchange nothing else come before those that
-//! exchange events on other locations or objects as well, values before the order of locks, and pairs with
-//! the last event before a panic at the end; among equals the last decision comes first. The first swap
-//! without a failure that is [about](super::about) the failure is the critical pair: the two executions
-//! are the same up to that point, and only one fails. If none is about the failure, the first swap
-//! without a failure is reported as one that also passes, not as the reason.
+//! by one. Stale reads come before all others. Pairs that exchange nothing else come before those
+//! that exchange events on other locations or objects as well. Values come before the order of
+//! locks, and pairs with the last event before a panic come last. Among equals the last decision
+//! comes first. The first swap without a failure that is [about](super::about) the failure is the
+//! critical pair: the two executions are the same up to that point, and only one fails. If none is
+//! about the failure, the first swap without a failure is reported as one that also passes, not as
+//! the reason.
 
 use raddle_engine::Execution;
 use raddle_engine::check::Finding;
@@ -102,8 +103,8 @@ impl Minimiser<'_> {
     }
 }
 
-/// True when one of the two is the last event of a thread before it panics: there the mistake shows
-/// and is seldom made.
+/// True when one of the two is the last event of a thread before it panics. That event shows a
+/// mistake that was usually made before.
 fn shows(execution: &Execution, finding: &Finding, swap: &Swap) -> bool {
     let Finding::Panic(panic) = finding else {
         return false;

@@ -57,6 +57,10 @@ impl Minimiser<'_> {
     /// Returns an execution with the fewest preemptions, or `best` itself, and true if the number
     /// is proved minimal.
     pub(super) fn fewer(&mut self, best: Attempt) -> (Attempt, bool) {
+        // A search of long executions does not end.
+        if self.original.polls {
+            return (best, false);
+        }
         if best.cost.is_weak && self.checker.memory.model() != Model::Sc {
             let most = self.original.cost.preemptions + PRICE_OF_FRESH_READS;
             let (plain, surely) = self.fewest(Model::Sc, most + 1, QUICK, Order::Fast);

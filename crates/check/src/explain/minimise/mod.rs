@@ -27,7 +27,8 @@ use raddle_engine::{Ending, Execution, Exploration, Schedule, Strategy};
 use raddle_report::{CriticalPair, Failure, Minimised, RecordedExecution};
 
 use crate::explain::fatal_report::FatalReport;
-use crate::persist::events;
+use crate::persist::learnt::MAYBE_SHORTER;
+use crate::runtime::deadline::Deadline;
 use crate::runtime::watchdog::{self, Watch};
 use crate::runtime::{Context, run_execution};
 use crate::settings::checker::Checker;
@@ -43,8 +44,10 @@ const PLANS: Effort = Effort {
 /// Maximum number of additional preemptions of an execution without stale reads: interleavings are easier
 /// to understand than values that are out of date.
 const PRICE_OF_FRESH_READS: u32 = 3;
-/// Time limit for slow programs; faster ones reach the other limits first.
-const MAX_TIME: Duration = Duration::from_secs(5);
+
+/// Time limit where the check has none, for programs whose executions take many milliseconds. Others
+/// reach the limits of effort first, also on a busy machine.
+const MAX_TIME: Duration = Duration::from_secs(60);
 
 /// The remaining effort.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +120,8 @@ pub(crate) struct Original {
     pub(crate) cost: Cost,
     /// Number of events, including those after the failure.
     events: usize,
+    /// True when threads polled up to the end, so that every execution that fails in this way is long.
+    polls: bool,
 }
 
 impl Original {
@@ -130,6 +135,7 @@ impl Original {
             plan: Planned::of(execution, 0..execution.events.len()),
             cost: signature.cost(execution, finding),
             events: execution.events.len(),
+            polls: execution.polls.is_some(),
             signature: signature.of_any(execution),
         })
     }
@@ -157,7 +163,9 @@ pub(crate) struct Minimiser<'a> {
     tried: HashSet<u64>,
     plans: Effort,
     runs: u64,
-    until: Instant,
+    /// Deadline of the minimisation, and that of the whole explanation.
+    until: Deadline,
+    deadline: Deadline,
     is_late: bool,
 }
 
@@ -168,6 +176,7 @@ impl<'a> Minimiser<'a> {
         place: &'static Location<'static>,
         fatal: &Arc<FatalReport>,
         original: Original,
+        deadline: Deadline,
     ) -> Self {
         let exploration =
             Exploration::new(Dispatcher::other(Guided::new(Vec::new())), checker.limits());
@@ -181,7 +190,8 @@ impl<'a> Minimiser<'a> {
             tried: HashSet::new(),
             plans: PLANS,
             runs: 0,
-            until: Instant::now() + MAX_TIME,
+            until: deadline.before(Instant::now() + MAX_TIME),
+            deadline,
             is_late: false,
         }
     }
@@ -214,15 +224,18 @@ impl<'a> Minimiser<'a> {
             },
             critical,
             note: self.is_late.then(|| {
-                let limit = MAX_TIME.as_secs();
-                format!("there may be a shorter story: the search for it ended after {limit} s")
+                let ended = match self.deadline.is_past() {
+                    true => "ended with the time of the check".to_owned(),
+                    false => format!("ended after {} s", MAX_TIME.as_secs()),
+                };
+                format!("{MAYBE_SHORTER}: the search for it {ended}")
             }),
         })
     }
 
     /// Registers a context with the watchdog.
     fn watch(&self, context: &Context) -> Watch {
-        watchdog::watch(context, self.checker.watchdog)
+        watchdog::watch(context, self.checker.watchdog, self.deadline)
     }
 
     /// Tries plans with fewer pieces until none is better.
@@ -294,12 +307,12 @@ impl<'a> Minimiser<'a> {
 
     /// Replays an attempt strictly and returns its failure; `None` if the replay does not fail in
     /// the same way.
-    fn replay(&mut self, best: Attempt) -> Option<(Failure, Cost, Execution, Finding)> {
+    fn replay(&mut self, best: Attempt) -> Option<(Failure, Cost, Execution, Box<Finding>)> {
         self.set_strategy(Box::new(Guided::new(best.plan)));
         let finding = self.run_once();
         let schedule = self.context.with_execution(|execution, _| {
             let mut schedule = Schedule::of(execution);
-            schedule.steps.truncate(end(&finding?, execution));
+            schedule.steps.truncate(end(finding.as_deref()?, execution));
             Some(schedule)
         });
         self.context.clean_up();
@@ -326,12 +339,12 @@ impl<'a> Minimiser<'a> {
 
     /// Runs the program and returns its finding, if any. The execution is readable until the
     /// context is cleaned up.
-    fn run_once(&mut self) -> Option<Finding> {
+    fn run_once(&mut self) -> Option<Box<Finding>> {
         self.runs += 1;
         let context = &self.context;
         run_execution(context, self.body, self.place);
         let finding = context.with_exploration(|exploration| exploration.finish());
-        finding.or_else(|| context.sweep().map(Finding::Panic))
+        finding.or_else(|| context.sweep().map(|panic| Box::new(Finding::Panic(panic))))
     }
 
     fn is_same(&self, finding: &Finding) -> bool {
@@ -346,8 +359,8 @@ impl<'a> Minimiser<'a> {
 
     /// True when the time limit has passed.
     fn is_late(&mut self) -> bool {
-        self.is_late |= Instant::now() >= self.until;
-        self.is_late || events::is_interrupted()
+        self.is_late |= self.until.is_past();
+        self.is_late
     }
 }
 

@@ -59,8 +59,8 @@ impl Signature {
     }
 
     /// Generalises the signature for minimising. A panic message may contain values that threads
-    /// have read and then names the same mistake; if the program makes explicit choices, a
-    /// different message may name another.
+    /// have read, so the same mistake has different messages. If the program makes explicit
+    /// choices, a different message may be another mistake.
     pub(super) fn of_any(self, execution: &Execution) -> Self {
         let chooses = |event: &Event| matches!(event.operation, Operation::Choose { .. });
         match self {

@@ -17,6 +17,8 @@ pub(crate) struct Saved {
     pub(crate) check: Option<CheckName>,
     /// The settings that must be the same for the search to be resumed.
     pub(crate) settings: Vec<(String, String)>,
+    /// All runs of the program, whatever they count for.
+    pub(crate) runs: u64,
     pub(crate) executions: u64,
     pub(crate) discarded: u64,
     /// True when some execution was incomplete.
@@ -60,15 +62,17 @@ impl Saved {
         for (name, value) in &self.settings {
             line(&format!("setting {name} {value}"));
         }
+        line(&format!("runs {}", self.runs));
         line(&format!("executions {}", self.executions));
         line(&format!("discarded {}", self.discarded));
         line(&format!("cut-short {}", self.cut_short));
         let CutCounts {
             too_long,
             left_polling,
+            out_of_time,
         } = self.cuts;
         if self.cuts != CutCounts::default() {
-            line(&format!("cuts {too_long} {left_polling}"));
+            line(&format!("cuts {too_long} {left_polling} {out_of_time}"));
         }
         let [left_out, weakened, late] = self.reach.to_words();
         line(&format!("reach {left_out} {weakened} {late}"));
@@ -84,7 +88,13 @@ impl Saved {
 
     /// Returns the counts.
     pub(crate) fn tally(&self) -> Tally {
-        Tally::new(self.executions, self.discarded, self.cut_short, self.cuts)
+        Tally::new(
+            self.runs,
+            self.executions,
+            self.discarded,
+            self.cut_short,
+            self.cuts,
+        )
     }
 
     /// Parses the items, with sites as this process numbers them.
@@ -139,14 +149,18 @@ impl FromStr for Saved {
                     let (name, value) = rest.split_once(' ').ok_or_else(bad)?;
                     saved.settings.push((name.to_owned(), value.to_owned()));
                 }
+                "runs" => saved.runs = number()?,
                 "executions" => saved.executions = number()?,
                 "discarded" => saved.discarded = number()?,
                 "cut-short" => saved.cut_short = rest.parse().map_err(|_| bad())?,
                 "cuts" => {
-                    let (too_long, left_polling) = rest.split_once(' ').ok_or_else(bad)?;
+                    let numbers: Result<Vec<u64>, _> = rest.split(' ').map(str::parse).collect();
+                    let numbers = numbers.ok().and_then(|numbers| numbers.try_into().ok());
+                    let [too_long, left_polling, out_of_time] = numbers.ok_or_else(bad)?;
                     saved.cuts = CutCounts {
-                        too_long: too_long.parse().map_err(|_| bad())?,
-                        left_polling: left_polling.parse().map_err(|_| bad())?,
+                        too_long,
+                        left_polling,
+                        out_of_time,
                     };
                 }
                 "reach" => {
@@ -178,7 +192,7 @@ impl FromStr for Saved {
     }
 }
 
-/// FNV-1a.
+/// Returns the FNV-1a hash of the bytes.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -196,12 +210,14 @@ mod tests {
                 number: 2,
             }),
             settings: vec![("memory".to_owned(), "Sc".to_owned())],
+            runs: 11,
             executions: 7,
             discarded: 1,
             cut_short: true,
             cuts: CutCounts {
                 too_long: 2,
                 left_polling: 3,
+                out_of_time: 1,
             },
             reach: Reach::of_words([true, false, true]),
             elapsed: Duration::from_millis(1500),

@@ -33,6 +33,8 @@ const WORTH_SAVING: Duration = Duration::from_secs(1);
 /// The counts and the remaining work of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Part {
+    /// All runs of the program, whatever they count for.
+    pub(crate) runs: u64,
     pub(crate) executions: u64,
     pub(crate) discarded: u64,
     pub(crate) cut_short: bool,
@@ -57,7 +59,7 @@ pub(crate) struct Saving {
     start: Instant,
     /// Duration of earlier runs of the search.
     before: Duration,
-    /// When the next checkpoint is due: milliseconds from the start, or executions.
+    /// Time of the next checkpoint: milliseconds from the start, or number of executions.
     next: AtomicU64,
     listening: OnceLock<Mutex<Option<Listening>>>,
     /// Held while a checkpoint is written; true after an error.
@@ -115,7 +117,7 @@ impl Saving {
         self.path.get_or_init(beside).as_deref()
     }
 
-    /// True when the process was asked to end.
+    /// True when a signal requested the end of the process.
     #[inline]
     pub(crate) fn is_interrupted(&self) -> bool {
         interrupts::came() && self.listening.get().is_some()
@@ -166,6 +168,7 @@ impl Saving {
         let saved = Saved {
             check: self.named.clone(),
             settings: self.settings(),
+            runs: sum(|part| part.runs),
             executions: sum(|part| part.executions),
             discarded: sum(|part| part.discarded),
             cut_short: parts.iter().any(|part| part.cut_short),

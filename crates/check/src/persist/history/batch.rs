@@ -9,6 +9,7 @@ use raddle_engine::coverage::{Coverage, Requirement, Standing};
 use raddle_report::{Covered, Failure};
 
 use super::{History, is_kept, key};
+use crate::persist::learnt;
 use crate::runtime::Context;
 use crate::runtime::sampled_clock::Clock;
 
@@ -37,7 +38,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// A batch that has written nothing except the requirements covered before.
+    /// Creates a batch that has written nothing except the requirements covered before.
     pub(super) fn new(history: Arc<History>, failures: usize, covered: Vec<Requirement>) -> Self {
         Batch {
             clock: Clock::new(),
@@ -98,7 +99,7 @@ impl Batch {
         let schedules = new_failures.filter(|it| is_kept(it)).map(|failure| {
             let mut schedule = failure.schedule.clone();
             schedule.check = check.cloned();
-            schedule.to_string()
+            learnt::with_schedule(failure, &schedule, &self.history.settings)
         });
         let schedules: Vec<String> = schedules.collect();
         self.failures = failures.len();

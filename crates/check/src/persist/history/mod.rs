@@ -1,4 +1,4 @@
-//! The history of a check across runs, for checks that ask for it ([`Checker::remember`]).
+//! The history of a check across runs, for checks with [`Checker::remember`].
 //!
 //! The file is that of [`raddle_runs`]. A check with a history first replays schedules that failed
 //! before. Then it runs one execution in which threads take turns, checked and counted like any
@@ -29,6 +29,7 @@ use raddle_engine::{CheckName, Schedule};
 use raddle_report::{Earlier, Failure, FailureKind};
 use raddle_runs::{News, Problem, Remembered, RequirementKey, Run, RunsFile};
 
+use crate::persist::learnt::{self, Learnt};
 use crate::persist::saved;
 use crate::runtime::{Context, Places};
 use crate::settings::checker::Checker;
@@ -49,6 +50,8 @@ pub(crate) struct History {
     check: String,
     /// The verbosity of messages.
     log: Log,
+    /// Settings that explanations of failures depend on.
+    settings: String,
     remembered: Remembered,
     /// The shape of the program, and true if it is the recorded one; set after the first execution.
     shape: OnceLock<(u64, bool)>,
@@ -80,6 +83,7 @@ impl History {
             file,
             check,
             log: checker.log,
+            settings: learnt::settings(checker),
             shape: OnceLock::new(),
             state: Mutex::default(),
         };
@@ -125,10 +129,10 @@ impl History {
         !is_search && !checker.is_reduced()
     }
 
-    /// Returns the schedules that failed in earlier runs.
-    pub(crate) fn failures(&self) -> impl Iterator<Item = Schedule> + '_ {
+    /// Returns the schedules that failed in earlier runs, with their explanations.
+    pub(crate) fn failures(&self) -> impl Iterator<Item = (Schedule, Option<Learnt>)> + '_ {
         let texts = self.remembered.failures.iter();
-        texts.filter_map(|text| text.parse().ok())
+        texts.filter_map(|text| Some((text.parse().ok()?, Learnt::parse(text))))
     }
 
     /// Returns the path of the file.
@@ -149,8 +153,9 @@ impl History {
     /// Adds the schedules of failures.
     pub(crate) fn add_failures(&self, failures: &[Failure]) {
         for failure in failures.iter().filter(|it| is_kept(it)) {
-            let text = failure.schedule.to_string();
-            if !self.remembered.failures.contains(&text) {
+            let mut known = self.failures();
+            if known.all(|(schedule, _)| schedule != failure.schedule) {
+                let text = learnt::with_schedule(failure, &failure.schedule, &self.settings);
                 let added = self.file.add_failure(&self.check, &text, PATIENCE);
                 added.unwrap_or_else(|problem| self.warn(&problem));
             }

@@ -1,8 +1,8 @@
 //! The shape of a program: a number that edits elsewhere do not change.
 //!
-//! It is a hash of the operations of each thread in an execution in which threads take turns,
-//! without numbers, with the text of their source lines; and of the settings that classes depend
-//! on.
+//! It is a hash of the operations of each thread in an execution in which threads take turns.
+//! Operations are hashed without numbers, with the text of their source lines. The settings that
+//! classes depend on are hashed as well.
 
 use raddle_engine::{Execution, ThreadId};
 

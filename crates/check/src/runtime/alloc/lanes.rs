@@ -89,7 +89,7 @@ mod region {
     fn base() -> usize {
         static MAPPED: OnceLock<usize> = OnceLock::new();
         *MAPPED.get_or_init(|| {
-            // SAFETY: maps new addresses without replacing a mapping.
+            // SAFETY: without MAP_FIXED, `mmap` touches no memory that is in use.
             let address = unsafe {
                 libc::mmap(
                     std::ptr::null_mut(),

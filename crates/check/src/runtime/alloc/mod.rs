@@ -4,4 +4,4 @@ mod lanes;
 mod quarantine;
 
 pub use quarantine::{Quarantine, aside};
-pub(crate) use quarantine::{freed_by, made_by, release};
+pub(crate) use quarantine::{freed_by, has_freed, made_by, release};

@@ -33,14 +33,14 @@ const MAX_HELD: usize = 256 << 20;
 /// ([`FailureKind::UseAfterFree`](raddle_report::FailureKind::UseAfterFree)). Other memory is full
 /// of `0xDB`, the same in every run. Memory that was allocated and never written is full of `0xA5`.
 ///
-/// It also records which thread allocated the memory of a cell, so that a cell which was published
+/// It also records the thread that allocated the memory of a cell. So a cell that was published
 /// without a release, and never written again, is a data race as well.
 ///
 /// Inside an execution, the address of a block of up to a kilobyte depends only on earlier
-/// allocations of its thread, so a program which keeps addresses in atomics behaves the same in
+/// allocations of its thread. So a program that keeps addresses in atomics behaves the same in
 /// every run. Blocks that outlive the execution may disturb that. No memory is used twice within an
-/// execution, unless the check sets `reuse_memory`: then a thread's allocation gets the block of that
-/// size that the thread has freed last, which is how the ABA problem is found.
+/// execution, unless the check sets `reuse_memory`. Then a thread's allocation gets the block of
+/// that size that the thread has freed last, so that the ABA problem is found.
 ///
 /// Memory freed inside an execution stays allocated until its end, up to 256 megabytes. Outside
 /// checks, and without feature `check`, this is the system's allocator.
@@ -69,17 +69,18 @@ struct Block {
     moment: Moment,
 }
 
-/// The thread of the running execution that allocates or frees, and when.
+/// The thread of the running execution that allocates or frees, and the current moment.
 struct Asker {
     thread: u64,
     stamp: u64,
     moment: Moment,
-    /// True when the thread gets memory again that it has freed.
+    /// True when allocations of the thread reuse memory that it has freed.
     reuses: bool,
 }
 
 thread_local! {
-    /// Made at the first use, and never freed: other thread-locals may be freed after it.
+    /// Tables of the OS thread, made at the first use, and never freed: other thread-locals may be
+    /// freed after it.
     static HELD: Cell<*mut Held> = const { Cell::new(std::ptr::null_mut()) };
     /// True while an allocation is for these tables or for raddle itself.
     static BUSY: Cell<bool> = const { Cell::new(false) };
@@ -93,7 +94,8 @@ fn with_held<R>(use_it: impl FnOnce(&mut Held) -> R) -> Option<R> {
     if HELD.get().is_null() {
         HELD.set(Box::into_raw(Box::default()));
     }
-    // SAFETY: only this OS thread has the pointer, and `BUSY` prevents a nested call.
+    // SAFETY: a mutable reference must be the only one: only this OS thread has the pointer, and
+    // `BUSY` prevents a nested call.
     let result = use_it(unsafe { &mut *HELD.get() });
     BUSY.set(false);
     Some(result)
@@ -124,7 +126,7 @@ impl Held {
         let in_lane = self.take_again(layout, asker).or_else(|| fresh(self));
         let (block, lane) = match in_lane {
             Some((address, id, position)) => (address as *mut u8, Some((id, position))),
-            // SAFETY: the caller passes a layout of nonzero size.
+            // SAFETY: `alloc` needs a layout of nonzero size, which the caller passes.
             None => (unsafe { System.alloc(layout) }, None),
         };
         if !block.is_null() {
@@ -183,8 +185,8 @@ impl Held {
         }
         while let Some((address, block)) = self.freed.pop_first() {
             if block.lane.is_none() {
-                // SAFETY: it came from `System` with this layout, was freed once, and only these
-                // tables have it.
+                // SAFETY: `dealloc` needs a block from `System` with its own layout, once: only
+                // these tables have the block, and they give it up here.
                 unsafe { System.dealloc(address as *mut u8, block.layout) };
             }
         }
@@ -198,7 +200,7 @@ impl Held {
 unsafe impl GlobalAlloc for Quarantine {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(asker) = asker() else {
-            // SAFETY: as for this function.
+            // SAFETY: the caller upholds the contract of `alloc`, which is that of `System`.
             return unsafe { System.alloc(layout) };
         };
         let block = with_held(|held| held.take(layout, &asker));
@@ -212,7 +214,7 @@ unsafe impl GlobalAlloc for Quarantine {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if asker().is_none() {
-            // SAFETY: as for this function.
+            // SAFETY: the caller upholds the contract of `alloc_zeroed`, which is that of `System`.
             return unsafe { System.alloc_zeroed(layout) };
         }
         // SAFETY: the block has this size, and the caller does not have it yet.
@@ -231,8 +233,14 @@ unsafe impl GlobalAlloc for Quarantine {
             if is_in_lane(block) && is_survivor() == Some(true) {
                 return;
             }
+            if let Some(context) = current() {
+                let start = block as usize;
+                let _aside = aside();
+                context.note_free(&(start..start + layout.size()), asker.moment);
+            }
             if with_held(|held| held.hold(block, layout, &asker)) == Some(true) {
-                // SAFETY: the block was freed by the caller and has this size.
+                // SAFETY: writing needs memory that is not in use: the caller has freed the block,
+                // which has this size.
                 unsafe { block.write_bytes(FREED, layout.size()) };
                 return;
             }
@@ -244,13 +252,13 @@ unsafe impl GlobalAlloc for Quarantine {
             }
             return;
         }
-        // SAFETY: as for this function.
+        // SAFETY: the caller upholds the contract of `dealloc`, and the block is from `System`.
         unsafe { System.dealloc(block, layout) };
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         if !is_in_lane(block) && asker().is_none() {
-            // SAFETY: as for this function.
+            // SAFETY: the caller upholds the contract of `realloc`, and the block is from `System`.
             return unsafe { System.realloc(block, layout, new_size) };
         }
         // SAFETY: the caller passes a size that fits the alignment.
@@ -291,13 +299,18 @@ pub(crate) fn release() {
     }
 }
 
-/// Returns when, and by which thread, the block at this address was freed in the execution with
+/// True when the calling OS thread holds a block that was freed in the running execution.
+pub(crate) fn has_freed() -> bool {
+    !HELD.get().is_null() && with_held(|held| !held.freed.is_empty()) == Some(true)
+}
+
+/// Returns the moment and the thread that freed the block at this address in the execution with
 /// this stamp, if known.
 pub(crate) fn freed_by(address: usize, stamp: u64) -> Option<Moment> {
     find(address, stamp, |held| &held.freed)
 }
 
-/// Returns when, and by which thread, the block at this address was allocated in the execution with
+/// Returns the moment and the thread that allocated the block at this address in the execution with
 /// this stamp, if known.
 pub(crate) fn made_by(address: usize, stamp: u64) -> Option<Moment> {
     find(address, stamp, |held| &held.used)

@@ -1,8 +1,8 @@
 //! Ctrl-C during a search that can be resumed: the search is saved before the process ends.
 //!
 //! The handlers are installed only while such a search runs, and only if the process does not
-//! handle the signals itself. The first signal asks all searches to stop; the last of them to be
-//! saved ends the process as the signal would have. A second signal ends it at once.
+//! handle the signals itself. The first signal requests that all searches stop; the last of them to
+//! be saved ends the process as the signal would have. A second signal ends it at once.
 
 #[cfg(unix)]
 mod listeners;
@@ -32,7 +32,7 @@ mod signals {
         Listening(())
     }
 
-    /// True when the process was asked to end.
+    /// True when a signal requested the end of the process.
     #[inline]
     pub(crate) fn came() -> bool {
         LISTENERS.came()
@@ -46,7 +46,7 @@ mod signals {
                 }
             };
             LISTENERS.leave(stop, |came| {
-                // SAFETY: system calls without pointers.
+                // SAFETY: `signal` and `raise` have no precondition for a signal that came.
                 unsafe {
                     libc::signal(came, libc::SIG_DFL);
                     libc::raise(came);

@@ -1,19 +1,24 @@
-//! The watchdog for hangs outside our control: a std lock that is taken twice, a loop without
-//! scheduling points.
+//! The watchdog: for deadlines, and for hangs outside our control, such as a std lock that is taken
+//! twice or a loop without scheduling points.
 //!
 //! A process has one watchdog, on an OS thread of its own, which sleeps while no check runs. If a
 //! check does not reach a scheduling point for some seconds, its thread cannot be stopped by the
 //! scheduler. The watchdog suspends it, prints the execution so far, saves its schedule, and ends
 //! the process.
+//!
+//! When the deadline of a check has passed, the watchdog sets a flag at which no further execution
+//! begins, and after [`GRACE`] one at which the running execution is cut. So no scheduling point reads the
+//! clock, and an execution of ordinary length is completed.
 
 #[cfg(unix)]
 mod suspend_thread;
 mod watch_list;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::program::Program;
+use crate::runtime::deadline::Deadline;
 use crate::runtime::fatal::FatalReporter;
 use crate::runtime::foreign;
 use crate::runtime::{Context, Progress};
@@ -23,20 +28,28 @@ use watch_list::WatchList;
 const EXIT_CODE: i32 = 2;
 /// Number of looks at a check within its time limit.
 const LOOKS: u32 = 8;
-/// Maximum interval between two looks, so that a suspended process counts as one short interval.
-const LONGEST_TICK: Duration = Duration::from_secs(1);
+/// Maximum interval between two looks, so that a suspended process counts as one short interval, and
+/// the user does not wait for the end of an interrupted check.
+const LONGEST_TICK: Duration = Duration::from_millis(100);
+/// Minimum interval between two looks.
+const SHORTEST_TICK: Duration = Duration::from_millis(1);
+/// Time for the running execution to end after the deadline.
+const GRACE: Duration = Duration::from_millis(250);
 
 /// A check that is watched.
 struct Watched {
     progress: Arc<Progress>,
+    /// Maximum time without a scheduling point; zero if that is not watched.
     limit: Duration,
+    deadline: Deadline,
+    lateness: Lateness,
     program: &'static dyn Program,
     fatal: Arc<dyn FatalReporter>,
     owner: suspension::Owner,
     stillness: Stillness,
 }
 
-/// The last progress seen, and how long it has not changed.
+/// The last progress read, and the time without a change.
 #[derive(Default)]
 struct Stillness {
     seen: Option<u64>,
@@ -60,19 +73,40 @@ impl Stillness {
     }
 }
 
+/// The time since the deadline.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+enum Lateness {
+    #[default]
+    InTime,
+    Late(Duration),
+    Cut,
+}
+
+impl Lateness {
+    /// Returns the lateness at a look one `tick` after the last.
+    fn after(self, tick: Duration, is_past: bool) -> Self {
+        match self {
+            Lateness::InTime if is_past => Lateness::Late(Duration::ZERO),
+            Lateness::InTime => Lateness::InTime,
+            Lateness::Late(since) if since + tick < GRACE => Lateness::Late(since + tick),
+            Lateness::Late(_) | Lateness::Cut => Lateness::Cut,
+        }
+    }
+}
+
 static WATCH_LIST: WatchList<Watched> = WatchList::new();
 
 /// Keeps the check watched while it exists.
-pub(crate) struct Watch(Option<u64>);
+pub(crate) struct Watch(u64);
 
-/// Watches the check that the calling OS thread is about to run. A limit of zero means no watchdog.
-pub(crate) fn watch(context: &Context, limit: Duration) -> Watch {
-    if limit.is_zero() {
-        return Watch(None);
-    }
+/// Watches the check that the calling OS thread is about to run. A limit of zero means that hangs are
+/// not watched for.
+pub(crate) fn watch(context: &Context, limit: Duration, deadline: Deadline) -> Watch {
     let watched = Watched {
         progress: Arc::clone(context.progress()),
         limit,
+        deadline,
+        lateness: Lateness::default(),
         program: context.program(),
         fatal: Arc::clone(&context.fatal),
         owner: suspension::Owner::current(),
@@ -80,16 +114,12 @@ pub(crate) fn watch(context: &Context, limit: Duration) -> Watch {
     };
     // Without the thread, a hang stays a hang.
     let thread = std::thread::Builder::new().name("raddle watchdog".to_owned());
-    Watch(Some(
-        WATCH_LIST.add(watched, || thread.spawn(guard).is_ok()),
-    ))
+    Watch(WATCH_LIST.add(watched, || thread.spawn(guard).is_ok()))
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        if let Some(number) = self.0 {
-            WATCH_LIST.remove(number);
-        }
+        WATCH_LIST.remove(self.0);
     }
 }
 
@@ -105,21 +135,43 @@ pub(crate) fn begin_anew() {
     WATCH_LIST.clear();
 }
 
-/// The body of the watchdog's thread.
+/// Runs the watchdog's thread.
 fn guard() {
     foreign::disown();
     WATCH_LIST.started();
     loop {
-        let shortest = WATCH_LIST.sleep(|watched| watched.limit);
-        let tick = (shortest / LOOKS).min(LONGEST_TICK);
+        let now = Instant::now();
+        let tick = WATCH_LIST.sleep(|watched| watched.tick(now));
         std::thread::sleep(tick);
         WATCH_LIST.look(|watched| watched.look(tick));
     }
 }
 
 impl Watched {
-    /// Checks the progress after `tick` since the last look.
+    /// Returns the time until the next look.
+    fn tick(&self, now: Instant) -> Duration {
+        let mut tick = match self.limit.is_zero() {
+            true => LONGEST_TICK,
+            false => self.limit / LOOKS,
+        };
+        if let (Some(until), Lateness::InTime) = (self.deadline.until(), self.lateness) {
+            tick = tick.min(until.saturating_duration_since(now));
+        }
+        tick.clamp(SHORTEST_TICK, LONGEST_TICK)
+    }
+
+    /// Checks the deadline and the progress after `tick` since the last look.
     fn look(&mut self, tick: Duration) {
+        let is_past = self.lateness == Lateness::InTime && self.deadline.is_past();
+        self.lateness = self.lateness.after(tick, is_past);
+        match self.lateness {
+            Lateness::InTime => {}
+            Lateness::Late(_) => self.progress.set_late(),
+            Lateness::Cut => self.progress.cut(),
+        }
+        if self.limit.is_zero() {
+            return;
+        }
         let seen = self.progress.seen();
         if self.stillness.reaches(self.limit, seen, tick) {
             report_and_end(self);
@@ -182,12 +234,13 @@ mod suspension {
     /// An OS thread.
     pub(super) struct Owner(libc::pthread_t);
 
-    // SAFETY: the id of a thread may be used by other threads, whatever its type on this system.
+    // SAFETY: other threads may use the id of a thread; on some systems its type is a pointer,
+    // which is never dereferenced.
     unsafe impl Send for Owner {}
 
     impl Owner {
         pub(super) fn current() -> Self {
-            // SAFETY: returns the calling thread's id.
+            // SAFETY: `pthread_self` has no precondition.
             Owner(unsafe { libc::pthread_self() })
         }
 
@@ -197,7 +250,7 @@ mod suspension {
             READER.store(reader, Ordering::Relaxed);
             handle(SIGNAL, wait);
             let suspension = SUSPENSIONS.request()?;
-            // SAFETY: the thread runs a check, so it exists.
+            // SAFETY: `pthread_kill` needs a thread that exists: it runs a check.
             unsafe { libc::pthread_kill(self.0, SIGNAL) };
             for _ in 0..100 {
                 if SUSPENSIONS.is_suspended(suspension) {
@@ -242,7 +295,7 @@ mod suspension {
             }
         };
         SUSPENSIONS.wait_in_handler(note, || {
-            // SAFETY: waits on no descriptor, for ten milliseconds.
+            // SAFETY: `poll` without descriptors reads no memory; it waits for ten milliseconds.
             unsafe { libc::poll(std::ptr::null_mut(), 0, 10) };
         });
     }
@@ -254,13 +307,13 @@ mod suspension {
     /// Ends the process within some seconds, even if this thread blocks.
     pub(super) fn end_soon() {
         handle(libc::SIGALRM, leave);
-        // SAFETY: requests a signal.
+        // SAFETY: `alarm` has no precondition.
         unsafe { libc::alarm(SECONDS_LEFT) };
     }
 
     /// Ends the process without running destructors.
     pub(super) fn end() -> ! {
-        // SAFETY: the process has reported and ends.
+        // SAFETY: `_exit` has no precondition; the process has reported and ends.
         unsafe { libc::_exit(super::EXIT_CODE) }
     }
 }
@@ -305,7 +358,8 @@ mod tests {
 
     const TICK: Duration = Duration::from_millis(50);
 
-    /// The number of the look at which a check whose progress is seen like this is over its limit.
+    /// Returns the number of the look at which a check with these readings of its progress exceeds
+    /// its limit.
     fn over(limit: Duration, seen: impl IntoIterator<Item = Option<u64>>) -> Option<usize> {
         let mut stillness = Stillness::default();
         let mut looks = seen.into_iter();
@@ -315,6 +369,22 @@ mod tests {
     #[test]
     fn a_check_without_progress_is_over_its_limit_after_as_many_ticks() {
         assert_eq!(over(8 * TICK, [Some(3); 20]), Some(8));
+    }
+
+    #[test]
+    fn an_execution_is_cut_only_after_a_moment() {
+        let mut lateness = Lateness::InTime;
+        for _ in 0..3 {
+            lateness = lateness.after(TICK, false);
+            assert_eq!(lateness, Lateness::InTime);
+        }
+        let mut looks = 0;
+        while lateness != Lateness::Cut {
+            lateness = lateness.after(TICK, true);
+            looks += 1;
+        }
+        assert_eq!(TICK * (looks - 1), GRACE);
+        assert_eq!(lateness.after(TICK, false), Lateness::Cut);
     }
 
     #[test]

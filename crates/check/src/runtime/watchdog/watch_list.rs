@@ -41,7 +41,7 @@ impl<W> WatchList<W> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a check. If there is no watchdog yet, `start` starts one and returns whether it could.
+    /// Adds a check. If there is no watchdog yet, `start` starts one and returns true if it could.
     pub(crate) fn add(&self, watched: W, start: impl FnOnce() -> bool) -> u64 {
         let mut state = self.lock();
         let number = state.next_number;
@@ -88,12 +88,12 @@ impl<W> WatchList<W> {
         self.start_up.notify_all();
     }
 
-    /// Sleeps until a check is on the list; returns the shortest of all limits.
-    pub(crate) fn sleep(&self, limit: impl Fn(&W) -> Duration) -> Duration {
+    /// Sleeps until a check is on the list; returns the shortest of all ticks.
+    pub(crate) fn sleep(&self, tick: impl Fn(&W) -> Duration) -> Duration {
         let mut state = self.lock();
         loop {
-            let limits = state.watched.iter().map(|(_, watched)| limit(watched));
-            if let Some(shortest) = limits.min() {
+            let ticks = state.watched.iter().map(|(_, watched)| tick(watched));
+            if let Some(shortest) = ticks.min() {
                 return shortest;
             }
             state = self

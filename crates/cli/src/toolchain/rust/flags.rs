@@ -40,8 +40,8 @@ const NO_INLINING: [&str; 2] = [
 pub const ENCODED: &str = "CARGO_ENCODED_RUSTFLAGS";
 const PLAIN: &str = "RUSTFLAGS";
 
-/// All flags of raddle. The library is linked by its path, so that any other missing symbol still is a link
-/// error.
+/// Returns all flags of raddle. The library is linked by its path, so that any other missing symbol
+/// still is a link error.
 pub fn raddle_flags(
     instrumentation: Instrumentation,
     runtime: &NativeRuntime,
@@ -56,14 +56,14 @@ pub fn raddle_flags(
     flags
 }
 
-/// Flags that make the compiler instrument code.
+/// Returns the flags that make the compiler instrument code.
 pub fn instrumenting(instrumentation: Instrumentation) -> Vec<String> {
     let flags = instrumentation.flags().iter();
     let flags = flags.chain(&NO_VECTORS).chain(&NO_INLINING);
     flags.map(|&flag| flag.to_owned()).collect()
 }
 
-/// The user's flags in the environment.
+/// Returns the user's flags in the environment.
 pub fn from_environment() -> Option<Vec<String>> {
     let value = |name| env::var(name).ok();
     let split = |text: String, at: char| {
@@ -74,8 +74,9 @@ pub fn from_environment() -> Option<Vec<String>> {
     encoded.or_else(|| value(PLAIN).map(|text| split(text, ' ')))
 }
 
-/// The user's flags in cargo's configuration that raddle's would replace: `build.rustflags`, unless flags for
-/// the target take its place. Cargo adds flags for the target to raddle's.
+/// Returns the user's flags in cargo's configuration that raddle's would replace:
+/// `build.rustflags`, unless flags for the target take its place. Cargo adds flags for the target
+/// to raddle's.
 pub fn from_config(cargo: &Cargo, host: &str) -> Vec<String> {
     let targets = cargo.config("target").unwrap_or_default();
     let has_flags = |(name, value): (&String, &Value)| {
@@ -88,7 +89,7 @@ pub fn from_config(cargo: &Cargo, host: &str) -> Vec<String> {
     words(&cargo.config("build.rustflags").unwrap_or_default())
 }
 
-/// Flags in cargo's configuration: a list of flags or a text with all of them.
+/// Returns flags in cargo's configuration: a list of flags or a text with all of them.
 fn words(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => text.split_whitespace().map(str::to_owned).collect(),
@@ -100,7 +101,7 @@ fn words(value: &Value) -> Vec<String> {
     }
 }
 
-/// Flags as an argument of cargo's `--config`.
+/// Returns the flags as an argument of cargo's `--config`.
 pub fn config_argument(host: &str, flags: &[String]) -> String {
     let words: Vec<_> = flags.iter().map(|it| Value::from(it.as_str())).collect();
     format!("target.{host}.rustflags={}", Value::from(words))

@@ -1,4 +1,4 @@
-//! Builds unmodified Rust crates so that raddle sees their operations.
+//! Builds unmodified Rust crates with instrumentation, so that raddle controls their operations.
 //!
 //! The compiler instruments the crate and its dependencies as for ThreadSanitizer. Build scripts and
 //! procedural macros are not instrumented, because cargo builds them for the host and `--target` is given.
@@ -42,7 +42,7 @@ pub fn build_tests(
     Ok(binaries)
 }
 
-/// Builds a program of a crate. Without a selection in the arguments, `default-run` decides.
+/// Builds a program of a crate: the one that the arguments select, or else that of `default-run`.
 pub fn build_program(
     cargo: &Cargo,
     runtime: &NativeRuntime,
@@ -61,7 +61,7 @@ pub fn build_program(
     }
 }
 
-/// Options for a build with these arguments of the user.
+/// Returns the options for a build with these arguments of the user.
 fn build_options(
     cargo: &Cargo,
     runtime: &NativeRuntime,
@@ -77,8 +77,7 @@ fn build_options(
     let mut add = |word: &str| options.arguments.push(word.into());
     add("--target");
     add(&compiler.host);
-    add("--target-dir");
-    options.arguments.push(directory.into());
+    options.target = Some(directory);
     for setting in profile_settings(arguments) {
         options
             .arguments
@@ -132,19 +131,33 @@ fn require_host(compiler: &RustCompiler, arguments: &[OsString]) -> Result<(), E
     }
 }
 
-/// Settings of the profiles: complete debug information, and no optimisation unless the user asks for it.
+/// Returns settings of the profiles: complete debug information, and no optimisation unless the
+/// user requests it.
 fn profile_settings(arguments: &[OsString]) -> Vec<String> {
-    const OPTIMISED: [&str; 3] = ["--release", "-r", "--profile=release"];
-    let is_optimised = arguments
-        .iter()
-        .any(|it| OPTIMISED.iter().any(|name| it == name));
-    let profiles: &[&str] = match is_optimised {
-        true => &["release", "bench"],
-        false => &["dev", "test"],
+    let words: Vec<_> = arguments.iter().map(|it| it.to_string_lossy()).collect();
+    let is_release = words.iter().any(|it| it == "--release" || it == "-r");
+    let given = words.iter().enumerate().find_map(|(index, word)| {
+        let next = words.get(index + 1).filter(|_| word == "--profile");
+        word.strip_prefix("--profile=")
+            .or(next.map(|next| next.as_ref()))
+    });
+    let profile = given.unwrap_or(if is_release { "release" } else { "test" });
+    let (is_optimised, profiles) = match profile {
+        "release" | "bench" => (true, vec!["release", "bench"]),
+        "dev" | "test" => (false, vec!["dev", "test"]),
+        // A profile of the user's own may be optimised.
+        own => (true, vec![own]),
     };
     let mut settings = Vec::new();
     for profile in profiles {
-        for setting in ["debug=2", "strip=\"none\"", "split-debuginfo=\"off\""] {
+        // What is optimised together with std has no functions of std's that could be recognised.
+        let always = [
+            "debug=2",
+            "strip=\"none\"",
+            "split-debuginfo=\"off\"",
+            "lto=\"off\"",
+        ];
+        for setting in always {
             settings.push(format!("profile.{profile}.{setting}"));
         }
         if !is_optimised {
@@ -203,5 +216,25 @@ mod tests {
             "--lib",
             "--release"
         ]))));
+        for profile in [&["--profile", "release"][..], &["--profile=release"]] {
+            assert!(!is_unoptimised(profile_settings(&words(profile))));
+        }
+        assert!(is_unoptimised(profile_settings(&words(&[
+            "--profile",
+            "dev"
+        ]))));
+        let own = profile_settings(&words(&["--profile", "fast"]));
+        assert!(own.contains(&"profile.fast.debug=2".to_owned()), "{own:?}");
+        assert!(
+            own.iter()
+                .all(|setting| setting.starts_with("profile.fast."))
+        );
+    }
+    #[test]
+    fn no_program_is_optimised_together_with_std() {
+        for (arguments, profile) in [("--lib", "dev"), ("--release", "release")] {
+            let settings = profile_settings(&words(&[arguments]));
+            assert!(settings.contains(&format!("profile.{profile}.lto=\"off\"")));
+        }
     }
 }

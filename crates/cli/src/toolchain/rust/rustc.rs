@@ -1,4 +1,4 @@
-//! The Rust compiler, and how it instruments programs.
+//! The Rust compiler, and its instrumentation of programs.
 //!
 //! The stable flags name passes of LLVM, and LLVM does not guarantee these names. Therefore a small probe is
 //! compiled with them, once for each version of the compiler, and searched for the instrumentation. If it is
@@ -61,7 +61,7 @@ impl Instrumentation {
 }
 
 impl RustCompiler {
-    /// The compiler that cargo would use.
+    /// Returns the compiler that cargo would use.
     pub fn find() -> Result<Self, Error> {
         let program = environment::variable("RUSTC").unwrap_or_else(|| "rustc".into());
         let output = Command::new(&program).arg("-vV").output();
@@ -78,12 +78,12 @@ impl RustCompiler {
         })
     }
 
-    /// Name and version in one line.
+    /// Returns the name and version in one line.
     pub fn name(&self) -> &str {
         self.version.lines().next().unwrap_or("rustc")
     }
 
-    /// The directory of its own libraries.
+    /// Returns the directory of its own libraries.
     pub fn sysroot(&self) -> Result<PathBuf, Error> {
         let output = Command::new(&self.program)
             .args(["--print", "sysroot"])
@@ -95,7 +95,7 @@ impl RustCompiler {
         Ok(String::from_utf8_lossy(&output.stdout).trim_end().into())
     }
 
-    /// The flags that instrument programs. A file in the directory caches the answer.
+    /// Returns the flags that instrument programs. A file in the directory caches the result.
     pub fn instrumentation(&self, directory: &Path) -> Result<Instrumentation, Error> {
         let file = directory.join("compiler");
         let cached = fs::read_to_string(&file).unwrap_or_default();

@@ -1,9 +1,9 @@
 //! An instrumented Rust standard library, installed next to raddle's library.
 //!
-//! Without it raddle recognises std's locks, channels and threads by the names of their functions, and the
-//! rest of std runs as one step between two controlled operations. With it, accesses inside std are seen, too.
-//! Cargo builds it from std's sources with the unstable `-Zbuild-std`; the result is used by the stable
-//! `--sysroot`.
+//! Without it raddle recognises std's locks, channels and threads by the names of their functions,
+//! and the rest of std runs as one step between two controlled operations. With it, accesses inside
+//! std are recorded, too. Cargo builds it from std's sources with the unstable `-Zbuild-std`; the
+//! result is used by the stable `--sysroot`.
 
 use std::fs;
 use std::io;
@@ -34,7 +34,8 @@ const VARIABLE: &str = "RADDLE_STD";
 const INSTRUMENTED: &str = "instrumented";
 const PLAIN: &str = "plain";
 
-/// The sysroot with the instrumented library, if it was built for this compiler and is selected.
+/// Returns the sysroot with the instrumented library, if it was built for this compiler and is
+/// selected.
 pub fn find_selected(
     runtime: &NativeRuntime,
     compiler: &RustCompiler,
@@ -69,7 +70,7 @@ fn find(
     (built_for == compatibility(compiler, instrumentation)).then_some(directory)
 }
 
-/// The compiler and the flags that a program must be compiled with to link the library.
+/// Returns the compiler and the flags with which a program must be compiled to link the library.
 fn compatibility(compiler: &RustCompiler, instrumentation: Instrumentation) -> String {
     let flags = flags::instrumenting(instrumentation).join("\n");
     format!("{}{flags}\n", compiler.version)
@@ -152,7 +153,7 @@ fn build(
     }
 }
 
-/// Copies the artifacts to where the compiler looks for them.
+/// Copies the artifacts to the directories in which the compiler searches for them.
 fn copy(
     built: &Path,
     directory: &Path,

@@ -15,8 +15,8 @@ pub(crate) struct Follower {
     pub(crate) choices: Vec<Followed>,
     /// By thread: positions of its events in the order of the run.
     positions: Vec<Vec<usize>>,
-    /// By thread: for each choice, whether it is the receiving thread, and whether it is the
-    /// sending one. Known from the thread's first event on.
+    /// By thread: for each choice, true for the receiving thread, and true for the sending one.
+    /// Known from the thread's first event on.
     threads: Vec<Vec<(bool, bool)>>,
     noted: usize,
 }
@@ -76,7 +76,7 @@ pub(crate) fn fits(
     is_thread(execution, thread, &point.thread) && counts(point, operation, role, execution)
 }
 
-/// The same, given that the thread matches.
+/// True when the operation is counted at the point, given that the thread matches.
 fn counts(point: &Point, operation: &Operation, role: Role, execution: &Execution) -> bool {
     let (label, name) = parts(&point.thing);
     let is_meant = match label {
@@ -186,7 +186,7 @@ impl Follower {
         }
     }
 
-    /// For each choice: whether this thread receives, and whether it sends.
+    /// Returns for each choice whether this thread receives, and whether it sends.
     fn roles(&self, thread: ThreadId, execution: &Execution) -> Vec<(bool, bool)> {
         let is = |point: &Point| is_thread(execution, thread, &point.thread);
         let choices = self.choices.iter().map(|one| &one.choice);
@@ -271,8 +271,8 @@ impl Follower {
         }
     }
 
-    /// Returns the last earlier call that sends something, if calls are meant; else the source
-    /// itself.
+    /// Returns the last earlier call that sends something, if the choice names calls; else the
+    /// source itself.
     fn sent(
         &self,
         operation: &Operation,
@@ -300,13 +300,13 @@ impl Follower {
         self.positions[id.thread.index()][id.index as usize]
     }
 
-    /// Number of events of a thread.
+    /// Returns the number of events of a thread.
     pub(crate) fn count(&self, thread: ThreadId) -> u32 {
         let events = self.positions.get(thread.index());
         events.map_or(0, |events| events.len() as u32)
     }
 
-    /// Number of choices that fit.
+    /// Returns the number of choices that fit.
     pub(crate) fn fitting(&self) -> usize {
         let fitting = self.choices.iter();
         fitting.filter(|one| one.verdict == Verdict::Fits).count()

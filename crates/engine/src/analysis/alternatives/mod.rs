@@ -1,11 +1,10 @@
 //! Alternatives: for every receive of an execution, the sources that it could have had instead.
 //!
-//! A receive may have another source if there is an execution in which everything that the two
-//! causally depend on is unchanged, and the receive has that source. Then only what follows the
-//! receive is different. Coherence and the arrival order of messages may change. Choosing among the
-//! writes that may reach a read is from "Choosing Among Alternative Futures" (MacDonald, Chen and
-//! Novillo); whether one is possible is decided here in the same way as the search decides on
-//! revisits.
+//! A receive may have another source if some execution gives it that source and leaves all events
+//! on which the two causally depend unchanged. Then only events after the receive differ. Coherence
+//! and the arrival order of messages may change. The choice among the writes that may reach a read
+//! is from "Choosing Among Alternative Futures" (MacDonald, Chen and Novillo); whether a choice is
+//! possible is decided as the search decides on revisits.
 
 pub(crate) mod follow;
 mod order;
@@ -81,7 +80,8 @@ pub fn of(execution: &Execution, model: Model) -> Vec<Receive> {
     of_some(execution, model, Budget::default())
 }
 
-/// As [`of`] within a budget, last receives first. Those that are left when no work is, are left out.
+/// Returns receives as [`of`] does, within a budget and from the last receive backwards. Receives
+/// for which no work is left are omitted.
 pub fn of_some(execution: &Execution, model: Model, budget: Budget) -> Vec<Receive> {
     let operations = execution.events.iter().map(|event| &event.operation);
     let candidates = Candidates {
@@ -101,7 +101,7 @@ pub fn of_some(execution: &Execution, model: Model, budget: Budget) -> Vec<Recei
         };
         let mut undecided: Vec<Candidate> = with(Possibility::Undecided);
         let mut alternatives: Vec<Candidate> = with(Possibility::Possible);
-        // What happened is possible.
+        // The actual source is possible.
         if let Some(at) = undecided.iter().position(|one| *one == own) {
             alternatives.push(undecided.remove(at));
             alternatives.sort();
@@ -149,7 +149,7 @@ impl Candidates<'_> {
         };
         match event.operation {
             Operation::Choose { alternatives } => possible(outcomes(alternatives)),
-            // Whether a writer can come by then is not analysed.
+            // The arrival of a writer by then is not analysed.
             Operation::Chance {
                 what: Chance::WriterFirst,
             } => {
@@ -251,8 +251,8 @@ impl Candidates<'_> {
         }
     }
 
-    /// A call may be completed after any completion that does not depend on it, but not before one
-    /// that its thread depends on.
+    /// Returns the candidates of a call. It may complete after any completion that does not depend
+    /// on it, but not before one that its thread depends on.
     fn of_call(&self, event: &Event) -> Vec<Candidate> {
         let Operation::Call { object, call } = event.operation else {
             unreachable!("only asked for calls");
@@ -288,7 +288,8 @@ impl Candidates<'_> {
         found
     }
 
-    /// A receive may take any message that is untaken before it and can be the next.
+    /// Returns the candidates of a receive: the messages not received before it that can be the
+    /// next.
     fn of_receive(&self, event: &Event) -> Vec<(Candidate, Possibility)> {
         let Operation::Receive { ports, wait } = event.operation else {
             unreachable!("only asked for receives");

@@ -29,7 +29,7 @@ impl Order {
         self.clocks[event.thread.index()].extend_from_slice(&clock[..self.width]);
     }
 
-    /// Number of clock entries, which bounds the work of adding an edge.
+    /// Returns the number of clock entries, which bounds the work of adding an edge.
     pub(super) fn size(&self) -> usize {
         self.clocks.iter().map(Vec::len).sum()
     }

@@ -56,7 +56,7 @@ fn point(execution: &Execution, event: &Event, role: Role) -> Option<Point> {
     Some(point)
 }
 
-/// Number of earlier events at the same point.
+/// Returns the number of earlier events at the same point.
 fn occurrence(execution: &Execution, id: EventId, point: &Point, role: Role) -> u32 {
     let counts = |event: &&Event| {
         let wrote = role == Role::Receives

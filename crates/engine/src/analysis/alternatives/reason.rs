@@ -11,7 +11,7 @@ use crate::model::execution::Execution;
 use crate::model::naming::{called, is_thread, things, thread_name};
 use crate::model::operation::Operation;
 
-/// Why an alternative is impossible.
+/// A reason why an alternative is impossible.
 #[derive(Clone, Debug)]
 pub enum Why {
     /// A thread does not exist.
@@ -21,13 +21,13 @@ pub enum Why {
         /// Names of the existing threads.
         threads: Vec<String>,
     },
-    /// A receive, or its wanted source, never happens.
+    /// A receive, or its wanted source, never occurs.
     NeverHappens {
-        /// The point that never happens.
+        /// Point that never occurs.
         point: Point,
         /// True when it is the receive.
         is_receive: bool,
-        /// Maximum number of times that the point happens.
+        /// Maximum number of occurrences of the point in an execution.
         times: u32,
         /// Things that the thread receives from, or sends to, with the number of times.
         known: Vec<(String, u32)>,
@@ -36,7 +36,7 @@ pub enum Why {
     NeverSees {
         /// The choice.
         choice: AlternativeChoice,
-        /// True when it does so in executions that do not fit for other reasons.
+        /// True when it has that source in executions that do not fit for other reasons.
         alone: bool,
         /// The execution that comes closest.
         execution: Box<Execution>,
@@ -49,7 +49,7 @@ pub enum Why {
     },
 }
 
-/// Why a receive does not have a source in an execution.
+/// A reason why a receive does not have a source in an execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Chain {
     /// The receive precedes the source.
@@ -144,8 +144,8 @@ impl Evidence {
         }
     }
 
-    /// True when all points of the alternative are known to happen, and an execution that has got this
-    /// far adds nothing new.
+    /// True when all points of the alternative are known to occur, and an execution that has got
+    /// this far adds nothing new.
     pub(crate) fn is_enough(&self, follower: &Follower) -> bool {
         let happens = |seen: &Seen| {
             let sends = match &seen.choice.sees {
@@ -195,7 +195,7 @@ impl Evidence {
         known
     }
 
-    /// Returns why no execution fits, after all were examined.
+    /// Returns the reason why no execution fits, after all were examined.
     pub(crate) fn why(&self, model: Model) -> Why {
         for seen in &self.choices {
             if let Some(why) = self.why_not_there(seen) {
@@ -203,7 +203,7 @@ impl Evidence {
             }
         }
         let Some(best) = &self.best else {
-            // No single choice was wrong, so some point never happened together with the rest.
+            // No single choice was wrong, so some point never occurred together with the rest.
             let last = self.choices.last().expect("an empty alternative fits");
             return self.never_happens(&last.choice.receive, true, last.receives);
         };

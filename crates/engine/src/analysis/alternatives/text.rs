@@ -1,4 +1,4 @@
-//! AlternativeList in the notation of users: which receives have which sources.
+//! Alternatives in the notation of users: receives with their wanted sources.
 //!
 //! ```text
 //! consumer ready 0 sees producer ready 0; consumer data 0 sees initial
@@ -13,7 +13,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Required sources of some receives; everything else is free.
+/// Required sources of some receives; all other receives are free.
 ///
 /// ```
 /// use raddle_engine::alternatives::Alternative;
@@ -32,14 +32,14 @@ pub struct Alternative {
     choices: Vec<AlternativeChoice>,
 }
 
-/// A point of the program: the events of a thread on a thing, and which of them.
+/// A point of the program: the events of a thread on a thing, and the number of one of them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Point {
     /// Name of the thread, or its position in the spawn tree: `main.2`.
     pub thread: String,
     /// Name of the thing in reports; or `operation(thing)`.
     pub thing: String,
-    /// Which of these events, from 0.
+    /// Number among these events, from 0.
     pub occurrence: u32,
 }
 
@@ -144,7 +144,8 @@ impl Alternative {
 }
 
 impl AlternativeReceive {
-    /// It takes its value from this thread's send number `occurrence` there, from 0.
+    /// Requires that the receive takes its value from this thread's send number `occurrence` there,
+    /// from 0.
     #[must_use]
     pub fn sees(
         self,
@@ -156,14 +157,15 @@ impl AlternativeReceive {
         self.choose(Some(AlternativeSource::Event(source)), None)
     }
 
-    /// It takes the initial value, acquires a lock for the first time, or finds no message.
+    /// Requires that the receive takes the initial value, acquires a lock for the first time, or
+    /// finds no message.
     #[must_use]
     pub fn sees_initial(self) -> Alternative {
         self.choose(Some(AlternativeSource::Initial), None)
     }
 
-    /// It has this outcome, counted from 0: the alternative of `choose`, the waiter of
-    /// `notify_one`, or 1 for a spurious failure of a weak compare-exchange.
+    /// Requires this outcome of the receive, counted from 0: the alternative of `choose`, the
+    /// waiter of `notify_one`, or 1 for a spurious failure of a weak compare-exchange.
     #[must_use]
     pub fn turns_out(self, outcome: u32) -> Alternative {
         self.choose(None, Some(outcome))

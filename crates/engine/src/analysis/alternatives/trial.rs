@@ -4,8 +4,8 @@
 //! Under sequential consistency, there must be a linearization of all events. Otherwise
 //! happens-before is known, and the writes of each location must have a consistent coherence order.
 //! In both cases edges are added that follow from known ones; where none follows, both orders of
-//! two writes are tried. (The problem is NP-hard in general: Gibbons and Korach, 1997. In practice
-//! hardly any pair is left to try; if there are too many, the answer is that it is undecided.)
+//! two writes are tried. The problem is NP-hard in general (Gibbons and Korach, 1997). In practice
+//! hardly any pair is left to try; if there are too many, the answer is undecided.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ use crate::object::Object;
 pub(super) struct Trial<'a> {
     pub(super) execution: &'a Execution,
     past: &'a HappensBefore<EveryEvent>,
-    /// Of each thread, the number of events in the part, without the receive.
+    /// By thread, the number of its events in the part, without the receive.
     clock: Vec<u32>,
     /// The receive with its new source.
     pub(super) receive: Event,
@@ -37,7 +37,7 @@ pub(super) struct Trial<'a> {
 #[derive(Default)]
 pub(super) struct Accesses {
     pub(super) writes: Vec<EventId>,
-    /// Each with its source.
+    /// Reads, each with its source.
     pub(super) reads: Vec<(EventId, Option<EventId>)>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Trial<'a> {
 
     /// Decides sequential consistency in simple cases. The receive depends on all other events, so
     /// it comes last, and all other writes must precede its source. That may hold if the source,
-    /// and what depends on it, is placed as late as possible.
+    /// and the events that depend on it, are placed as late as possible.
     fn at_a_glance(&self, all: &[Accesses]) -> Option<bool> {
         let reads = |one: &&Accesses| one.reads.iter().any(|&(id, _)| id == self.receive.id);
         let writes = &all.iter().find(reads)?.writes;
@@ -145,7 +145,7 @@ impl<'a> Trial<'a> {
         all
     }
 
-    /// Returns the order that follows from everything but memory; `None` if it is cyclic.
+    /// Returns the order that follows from all rules but those of memory; `None` if it is cyclic.
     fn order(&self) -> Option<Order> {
         let mut order = Order::new(self.execution.threads.len());
         for event in self.events() {
@@ -265,7 +265,8 @@ impl Search<'_> {
         with(first, second).or(|| with(second, first))
     }
 
-    /// The answer after an edge could not be added: there is a cycle, unless no work is left.
+    /// Returns the answer after an edge could not be added: there is a cycle, unless no work is
+    /// left.
     fn refusal(&self) -> Possibility {
         match self.work.is_over() {
             true => Possibility::Undecided,

@@ -1,8 +1,8 @@
 //! Consistency of a trial under RC11.
 //!
-//! Happens-before follows from reads-from and never from coherence. So part of the coherence order of
-//! each location is known: neither the source of a read nor the position of a write may precede a
-//! write that happens before the event, and no write separates an update from its source. Without
+//! Happens-before follows from reads-from and never from coherence. So part of the coherence order
+//! of each location is known. Neither the source of a read nor the position of a write may precede
+//! a write that happens before the event, and no write separates an update from its source. Without
 //! SeqCst any order that extends this is consistent.
 
 use std::collections::HashMap;
@@ -68,7 +68,8 @@ struct Coherence {
     updates: Vec<(usize, Option<usize>)>,
 }
 
-/// Which writes follow which, by position: one row of bits each.
+/// The relation between writes by coherence, by position: one row of bits for each write, of the
+/// writes after it.
 #[derive(Clone)]
 struct Rows {
     count: usize,

@@ -12,7 +12,8 @@ pub(super) enum Possibility {
 }
 
 impl Possibility {
-    /// The answer for one of two alternatives: possible if either is, impossible if both are.
+    /// Returns the answer for one of two alternatives: possible if either is, impossible if both
+    /// are.
     pub(super) fn or(self, other: impl FnOnce() -> Possibility) -> Possibility {
         match self {
             Possibility::Possible => self,
@@ -37,15 +38,15 @@ impl From<bool> for Possibility {
 /// Limits of an analysis.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Small steps of work for all receives together.
+    /// Steps of work for all receives together; a step is about one comparison of events.
     pub work: u64,
-    /// Guessed coherence orders for one source of one receive.
+    /// Coherence orders tried for one source of one receive.
     pub tries: u32,
 }
 
 impl Default for Budget {
-    /// No limit of work. The number of orders is exponential in the number of unordered writes, hence the
-    /// limit of tries.
+    /// Returns a budget with unlimited work. The number of orders is exponential in the number of
+    /// unordered writes, hence the limit of tries.
     fn default() -> Self {
         Budget {
             work: u64::MAX,
@@ -54,7 +55,7 @@ impl Default for Budget {
     }
 }
 
-/// What is left of a budget.
+/// The rest of a budget.
 #[derive(Debug)]
 pub(super) struct Work {
     steps: Cell<u64>,
@@ -82,7 +83,7 @@ impl Work {
         self.steps.get() == 0
     }
 
-    /// Maximum number of tries for one source of one receive.
+    /// Returns the maximum number of tries for one source of one receive.
     pub(super) fn tries(&self) -> u32 {
         self.tries
     }

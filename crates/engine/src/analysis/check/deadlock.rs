@@ -1,4 +1,4 @@
-//! Deadlocks: blocked threads, what they wait for, and which thread could unblock them.
+//! Deadlocks: blocked threads, their pending operations, and the threads that could unblock them.
 
 use super::{Finding, lost_wakeup};
 use crate::base::ids::{EventId, ObjectId, SiteId, ThreadId};
@@ -25,23 +25,30 @@ pub struct Blocked {
 
 /// Returns the finding when no thread is enabled and some have not ended.
 pub(super) fn stuck(execution: &Execution) -> Finding {
+    if let Some(finding) = for_ever(execution) {
+        return finding;
+    }
     let blocked = blocked(execution);
-    if is_cycle(&blocked) {
-        return Finding::Deadlock(blocked);
-    }
-    if let Some(lost) = lost_wakeup::find(execution) {
-        return Finding::LostWakeup { lost, blocked };
-    }
     match execution.threads[ThreadId::MAIN.index()].end {
         Some(_) => Finding::ThreadOutlives(blocked),
         None => Finding::Deadlock(blocked),
     }
 }
 
-/// Returns a cycle of blocked threads while others ran on without end.
-pub(super) fn beside_others(execution: &Execution) -> Option<Finding> {
+/// Returns a cycle of blocked threads, which no other thread can end.
+pub(super) fn cycle(execution: &Execution) -> Option<Finding> {
     let blocked = blocked(execution);
     is_cycle(&blocked).then_some(Finding::Deadlock(blocked))
+}
+
+/// Returns a cycle of blocked threads or a lost wake-up, in an execution in which no other thread will
+/// notify.
+pub(super) fn for_ever(execution: &Execution) -> Option<Finding> {
+    cycle(execution).or_else(|| {
+        let lost = lost_wakeup::find(execution)?;
+        let blocked = blocked(execution);
+        Some(Finding::LostWakeup { lost, blocked })
+    })
 }
 
 /// True when some threads wait for each other; these come first.

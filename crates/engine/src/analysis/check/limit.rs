@@ -1,12 +1,13 @@
-//! Executions without end: the loop at their end.
+//! Executions without end: the loop in their last events.
 
 use crate::base::ids::{SiteId, ThreadId};
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 
-/// Number of events examined at the end.
+/// Number of events examined at the end of an execution; of a shorter one its second half.
 const LOOKED_AT: usize = 200;
-/// Maximum number of different steps in a loop that a person would recognise.
+/// Maximum number of different steps of a reported loop; a longer list is not recognised as a loop
+/// by a reader.
 const MAX_LINES: usize = 12;
 
 /// A step of the loop.

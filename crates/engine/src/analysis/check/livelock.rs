@@ -1,4 +1,4 @@
-//! Livelocks: threads that poll what no other thread will change.
+//! Livelocks: threads that poll locations or objects that no other thread will change.
 
 use super::{Finding, deadlock};
 use crate::base::ids::{LocationId, ObjectId, SiteId, ThreadId};
@@ -7,18 +7,18 @@ use crate::model::execution::{Execution, Spinning};
 use crate::model::operation::Operation;
 use crate::object::{Call, condvar, mutex};
 
-/// A thread that loops forever, and what it polls.
+/// A thread that loops forever, and the things it polls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
     /// The thread.
     pub thread: ThreadId,
     /// Source location at which an iteration begins.
     pub site: SiteId,
-    /// What it polls in every iteration, each thing once.
+    /// Things polled in every iteration, each once.
     pub sees: Vec<Seen>,
 }
 
-/// One thing that a thread polls.
+/// A thing that a thread polls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Position of the polling event in the execution.
@@ -30,7 +30,7 @@ pub struct Seen {
 /// Returns the finding when no thread is enabled and some poll forever.
 pub(super) fn found(execution: &Execution) -> Finding {
     // A deadlock is the reason why the things that others poll are not changed.
-    deadlock::beside_others(execution).unwrap_or_else(|| Finding::Livelock {
+    deadlock::for_ever(execution).unwrap_or_else(|| Finding::Livelock {
         rounds: rounds(execution),
         blocked: deadlock::blocked(execution),
     })
@@ -77,13 +77,15 @@ fn is_look(event: &Event) -> bool {
     )
 }
 
-/// Returns the event that last changed what the operation polls.
+/// Returns the event that last changed the polled thing, without changes that a round undoes.
 fn since(execution: &Execution, operation: &Operation) -> Option<usize> {
     if let Some(location) = operation.location() {
-        return execution
-            .events
-            .iter()
-            .rposition(|event| changes(event, location));
+        let is_undone = |event: &Event| {
+            let mut rounds = execution.spinning.iter();
+            rounds.any(|one| one.events.contains(&event.id))
+        };
+        let mut events = execution.events.iter();
+        return events.rposition(|event| changes(event, location) && !is_undone(event));
     }
     let object = operation.object()?;
     let holder = execution.objects[object.index()].blocked_by()?;

@@ -2,9 +2,9 @@
 //!
 //! A thread that takes a lock while it holds another makes an edge from the held lock to the taken
 //! one. A cycle of edges of different threads could be a deadlock, unless one lock guards them all
-//! or the modes of readers-writer locks are compatible (Goodlock, Havelund 2000). Whether the
-//! threads can get there at the same time is another question, which a search answers. The order is
-//! reported all the same, because the next change to the program may answer it differently.
+//! or the modes of readers-writer locks are compatible (Goodlock, Havelund 2000). A search decides
+//! whether the threads can get there at the same time. The order is reported in any case, because
+//! the next change to the program may make the deadlock possible.
 
 use crate::base::ids::{ObjectId, SiteId, ThreadId};
 use crate::model::execution::Execution;
@@ -161,7 +161,7 @@ fn close(edges: &[Edge], path: &mut Vec<usize>) -> bool {
     false
 }
 
-/// True when the first blocks on what the second holds.
+/// True when the first blocks on a lock that the second holds.
 fn follows(first: &Edge, second: &Edge) -> bool {
     first.nested.taken == second.nested.held && !first.taken_mode.goes_with(second.held_mode)
 }

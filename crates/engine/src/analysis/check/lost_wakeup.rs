@@ -1,11 +1,10 @@
 //! Lost wake-ups: notifications before a wait, and the waits that never end because of them.
 //!
-//! A notification without a waiter is nothing unusual: a thread that comes later checks the
-//! condition and does not wait. So it counts as lost only if the blocked thread cannot have seen
-//! what was notified. Either it was the first to take the lock since, and waited without reading
-//! anything. Or it held the lock already, and something was changed without the lock. Or it
-//! checked, and what it waits for may have been changed after that. The condition itself cannot be
-//! observed.
+//! A notification without a waiter is common: a thread that comes later checks the condition and
+//! does not wait. So it counts as lost only if the blocked thread cannot have observed the change.
+//! Either it was the first to take the lock since, and waited without reading anything. Or it held
+//! the lock already, and something was changed without the lock. Or it checked the condition, which
+//! may have changed after that. The condition itself is not observable.
 
 use super::notified;
 use crate::base::ids::{ObjectId, SiteId, ThreadId};
@@ -26,14 +25,14 @@ pub struct LostWakeup {
     pub notifier: ThreadId,
     /// Source location of the notification.
     pub notified: SiteId,
-    /// Why the notification was lost.
+    /// Reason why the notification was lost.
     pub why: Why,
 }
 
-/// Why a notification was lost.
+/// A reason why a notification was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The waiter took the lock later, and waited all the same.
+    /// The waiter took the lock later, and waited nevertheless.
     BeforeTheLock,
     /// The waiter held the lock already and was about to wait.
     UnderTheLock {
@@ -95,7 +94,7 @@ fn takes(event: &Event, lock: ObjectId) -> bool {
     matches!(grant, Some(Grant::Taken { .. }))
 }
 
-/// For a waiter on a condition variable: returns the position of the lost notification.
+/// Returns the position of the lost notification, for a waiter on a condition variable.
 fn condition(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(usize, Why)> {
     let events = &execution.events;
     let is_wait = |event: &Event| {
@@ -169,7 +168,7 @@ fn writes(event: &Event) -> bool {
     )
 }
 
-/// For a waiter on a condition of a monitor: returns the position of the lost signal.
+/// Returns the position of the lost signal, for a waiter on a condition of a monitor.
 fn signal(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(usize, Why)> {
     let events = &execution.events;
     let calls = || {
@@ -216,7 +215,7 @@ fn signal(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(
     alone.then_some((lost, Why::BeforeTheLock))
 }
 
-/// For a parked thread: returns the position of an `unpark` that found the token there.
+/// Returns the position of an `unpark` that found the token set, for a parked thread.
 fn token(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(usize, Why)> {
     let (mut token, mut lost) = (false, None);
     for (position, event) in execution.events.iter().enumerate() {
@@ -227,7 +226,7 @@ fn token(execution: &Execution, waiter: ThreadId, object: ObjectId) -> Option<(u
             }
             Some(Call::Parker(parker::Call::Park { .. })) => {
                 token = false;
-                // A later park takes the token that was there.
+                // A later park takes the earlier token.
                 lost = lost
                     .map(|(position, parks)| (position, parks + 1))
                     .filter(|&(_, parks)| parks < 2);

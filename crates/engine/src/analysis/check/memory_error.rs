@@ -1,3 +1,3 @@
-//! Use of memory that is not there: freed, dropped, or never initialised as what it is used as.
+//! Uses of memory that was freed, dropped, or never initialised as the value it is used as.
 
 pub use crate::model::fault::{Fate, MemoryError, Moment};

@@ -1,4 +1,4 @@
-//! Checkers: each reads a finished execution and reports what is wrong with it.
+//! Checkers: each reads a finished execution and returns its failure.
 
 pub mod deadlock;
 pub mod foreign;
@@ -33,9 +33,9 @@ pub enum Finding {
         /// All blocked threads.
         blocked: Vec<deadlock::Blocked>,
     },
-    /// No thread is enabled, and some poll what no other thread will change.
+    /// No thread is enabled, and some poll things that no other thread will change.
     Livelock {
-        /// The polling threads, and what they poll.
+        /// Polling threads, and the things they poll.
         rounds: Vec<livelock::Round>,
         /// Threads that are blocked besides.
         blocked: Vec<deadlock::Blocked>,
@@ -44,14 +44,20 @@ pub enum Finding {
     ThreadOutlives(Vec<deadlock::Blocked>),
     /// Locks are taken in an order that could deadlock.
     LockOrder(lock_order::LockOrder),
-    /// Messages were sent and never received, although all threads have ended.
-    Leak(Vec<leak::Unreceived>),
+    /// Messages were never received, or values never dropped, although all threads have ended.
+    Leak(Vec<leak::Leak>),
     /// The execution has more events than allowed.
     TooManyEvents {
         /// The limit.
         limit: usize,
-        /// The loop that the last events are, if they are one.
+        /// Loop in the last events, if there is one.
         repeated: Vec<limit::Repeated>,
+    },
+    /// The execution had not ended when the time of the check was over. Only the front end can detect
+    /// this.
+    OutOfTime {
+        /// Time limit of the check; `None` if the user has stopped it.
+        limit: Option<Duration>,
     },
     /// A thread does not reach its next operation. Only the front end can detect this.
     Hang {
@@ -64,10 +70,10 @@ pub enum Finding {
     StackOverflow(ThreadId),
     /// Two unordered accesses of a cell, one of them a write.
     DataRace(race::DataRace),
-    /// A thread used memory that was not there.
+    /// A thread used memory that was freed, dropped or never allocated.
     MemoryError(memory_error::MemoryError),
-    /// A thread did something for which the system ends the process. Only the front end can detect
-    /// this.
+    /// A thread performed an action for which the system ends the process. Only the front end can
+    /// detect this.
     Crash(ThreadId),
     /// A thread that the check does not control used a value of the execution. Only the front end can
     /// detect this.
@@ -77,7 +83,8 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// Number of events after which the failure shows, if that is not the end of the execution.
+    /// Returns the number of events after which the failure occurs, if that is not the end of the
+    /// execution.
     pub fn after(&self) -> Option<usize> {
         match self {
             Finding::Panic(panic) => Some(panic.after),
@@ -88,8 +95,25 @@ impl Finding {
     }
 }
 
-/// Runs every checker; returns the finding that the user should look at first.
+/// Runs every checker; returns the finding with the highest priority for the user.
+#[inline]
 pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -> Option<Finding> {
+    let Execution {
+        conflict,
+        memory_error,
+        panics,
+        ..
+    } = execution;
+    let is_clean = conflict.is_none() && memory_error.is_none() && panics.is_empty();
+    match ending {
+        // Most executions.
+        Ending::Complete if is_clean => None,
+        _ => find(execution, ending, max_events),
+    }
+}
+
+#[inline(never)]
+fn find(execution: &Execution, ending: &Ending, max_events: usize) -> Option<Finding> {
     if let Some(finding) = memory(execution, ending) {
         return Some(finding);
     }
@@ -98,7 +122,11 @@ pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -
         Ending::StackOverflow(thread) => Some(Finding::StackOverflow(*thread)),
         Ending::Discarded | Ending::MemoryError | Ending::Interfered => None,
         // A panic is often the reason why other threads are blocked, so it comes first.
-        Ending::Complete | Ending::Deadlock | Ending::Livelock | Ending::TooManyEvents => {
+        Ending::Complete
+        | Ending::Deadlock
+        | Ending::Livelock
+        | Ending::TooManyEvents
+        | Ending::OutOfTime => {
             panic::unhandled(execution)
                 .map(|panic| Finding::Panic(panic.clone()))
                 .or_else(|| match ending {
@@ -107,18 +135,25 @@ pub(crate) fn check(execution: &Execution, ending: &Ending, max_events: usize) -
                     Ending::Livelock => Some(livelock::found(execution)),
                     Ending::Deadlock => Some(deadlock::stuck(execution)),
                     Ending::TooManyEvents => {
-                        deadlock::beside_others(execution).or(Some(Finding::TooManyEvents {
+                        deadlock::cycle(execution).or(Some(Finding::TooManyEvents {
                             limit: max_events,
                             repeated: limit::repeated(execution),
                         }))
                     }
+                    Ending::OutOfTime => deadlock::cycle(execution),
                     _ => None,
                 })
         }
     }
 }
 
-/// Returns a memory error or data race. What follows it, including a panic, may be a consequence.
+/// True when some threads are blocked for ever if the others do nothing but poll.
+pub(crate) fn is_blocked_for_ever(execution: &Execution) -> bool {
+    deadlock::for_ever(execution).is_some()
+}
+
+/// Returns a memory error or data race. Later failures, including a panic, may be consequences of
+/// it.
 fn memory(execution: &Execution, ending: &Ending) -> Option<Finding> {
     if matches!(ending, Ending::Diverged(_) | Ending::Discarded) {
         return None;

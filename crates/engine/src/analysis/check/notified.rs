@@ -1,4 +1,4 @@
-//! Which threads the notifications of a condition variable woke.
+//! Notifications of condition variables, and the threads that they woke.
 
 use crate::base::ids::{ObjectId, ThreadId};
 use crate::model::event::Event;

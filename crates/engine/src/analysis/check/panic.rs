@@ -28,7 +28,7 @@ pub fn cause<'e>(execution: &'e Execution, mut panic: &'e Panic) -> &'e Panic {
     panic
 }
 
-/// Why an object was poisoned.
+/// The reason why an object was poisoned.
 #[derive(Clone, Copy, Debug)]
 pub struct Poison<'e> {
     /// The panic that poisoned it.
@@ -39,7 +39,7 @@ pub struct Poison<'e> {
     pub found: SiteId,
 }
 
-/// If the thread panicked because of a poisoned object, returns the object and the panic that
+/// Returns the poisoned object that made the thread panic, if there is one, and the panic that
 /// poisoned it.
 pub fn poisoned_by<'e>(execution: &'e Execution, panic: &Panic) -> Option<Poison<'e>> {
     let says = |text| panic.message.contains(text);

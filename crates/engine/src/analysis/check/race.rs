@@ -18,15 +18,15 @@ use crate::model::operation::Operation;
 pub struct DataRace {
     /// The cell.
     pub cell: CellId,
-    /// The access that came first in this run.
+    /// The earlier access in this run.
     pub first: Access,
-    /// The other access.
+    /// The later access.
     pub second: Access,
-    /// Why they are not ordered.
+    /// Reason why they are not ordered.
     pub why: Why,
 }
 
-/// Why two accesses are not ordered.
+/// A reason why two accesses are not ordered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The first access had not ended.
@@ -58,7 +58,7 @@ pub struct RaceSide {
     pub site: SiteId,
     /// True for a failed compare-exchange, which has only read.
     pub has_failed: bool,
-    /// True when it neither releases nor acquires what is needed.
+    /// True when it lacks the release or acquire that the order needs.
     pub is_weak: bool,
 }
 

@@ -54,7 +54,7 @@ impl Bits {
         both.words.extend(words.map(|(mine, theirs)| mine & theirs));
     }
 
-    /// Number of elements that are not in the other set.
+    /// Returns the number of elements that are not in the other set.
     pub(crate) fn missing_in(&self, other: &Bits) -> u32 {
         let others = other.words.iter().copied().chain(std::iter::repeat(0));
         let words = self.words.iter().zip(others);

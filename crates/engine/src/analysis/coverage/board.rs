@@ -73,7 +73,7 @@ impl Board {
         self.order.push(id);
     }
 
-    /// Records that a thread blocks at the second location on what was taken at the first.
+    /// Records that a thread blocks at the second location on a lock taken at the first.
     pub(crate) fn block(&mut self, first: SiteId, second: SiteId) {
         self.cover_pair(Metric::BlockedPair, first, second);
         self.cover(Metric::Blocking, first);

@@ -7,7 +7,7 @@
 use super::metric::Metric;
 use crate::base::ids::SiteId;
 
-/// Something to be covered.
+/// A requirement of a coverage metric.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Requirement {
     /// Its metric.
@@ -67,7 +67,7 @@ fn of_place(metric: Metric) -> usize {
     }
 }
 
-/// Identifiers are stored plus one; zero is none.
+/// An entry of the hash table. Identifiers are stored plus one; zero is none.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     /// Zero if the slot is empty.

@@ -8,14 +8,15 @@
 //!   r1 precedes one that completes r2. Over `adjacent` and `sync-pair`; for comparing versions of
 //!   a program (section 5.3.2).
 //!
-//! Each requirement has the set of those that it was covered with.
+//! Each requirement has the set of requirements that it was covered with.
 
 use super::bits::Bits;
 use super::catalogue::Id;
 
-/// Maximum number of requirements that are combined, because the number of pairs is quadratic.
+/// Maximum number of combined requirements, because the number of pairs is quadratic: 8,192 rows of
+/// 1 KiB are 8 MiB.
 pub(crate) const MOST: usize = 8192;
-/// Number of covered sets that are remembered.
+/// Number of covered sets whose hashes are kept; bounds the memory to 32 KiB.
 const REMEMBERED: usize = 1 << 12;
 
 /// Pairs covered together, by their indexes among the combined requirements.
@@ -26,17 +27,18 @@ pub(crate) struct Combinations {
     rows: Vec<Bits>,
     both_ways: bool,
     count: u64,
-    /// Hashes of added sets, so that adding one again costs nothing.
+    /// Hashes of added sets, so that a repeated set is skipped.
     known: Vec<u64>,
 }
 
 impl Combinations {
-    /// Number of covered pairs.
+    /// Returns the number of covered pairs.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Keeps both directions, for queries about all that a requirement was covered with.
+    /// Creates combinations in both directions, for queries of all requirements that one was
+    /// covered with.
     pub(crate) fn both_ways() -> Self {
         Combinations {
             both_ways: true,
@@ -113,7 +115,7 @@ impl Combinations {
     }
 }
 
-/// Pairs of requirements in the order they were covered.
+/// Pairs of requirements in the order of their coverage.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ordered {
     /// For each requirement, those covered before it.

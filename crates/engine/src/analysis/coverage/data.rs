@@ -1,4 +1,4 @@
-//! Metrics about memory: which write a read or a write follows.
+//! Metrics about memory: the write that a read or a write follows.
 //!
 //! σ is the execution as the list of its events, v a location (an atomic variable). The *source* of
 //! a read is the write that it takes its value from, that of a write its predecessor in coherence

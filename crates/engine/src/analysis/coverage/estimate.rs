@@ -31,10 +31,10 @@ use super::model::{Action, ActionKind, Model};
 use crate::base::ids::SiteId;
 use crate::object::effect::Mode;
 
-/// What prevents a requirement from being covered.
+/// A reason why a requirement cannot be covered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// Nothing that is known.
+    /// No known reason.
     Possible,
     /// Spawn, join and program order.
     Ordered,
@@ -42,7 +42,8 @@ pub(crate) enum Verdict {
     Locked,
 }
 
-/// With more actions than this on one thing, none of its candidates is judged infeasible.
+/// Maximum number of actions on one thing whose pairs are judged, because their number is
+/// quadratic; with more, no candidate of the thing is judged infeasible.
 const MOST: usize = 128;
 
 /// Receiver of verdicts.
@@ -220,7 +221,7 @@ impl<'a> Thing<'a> {
         }
     }
 
-    /// Judges whether q's thread can block on what p has taken.
+    /// Judges whether q's thread can block on the lock that p has taken.
     fn may_wait(&self, p: usize, q: usize) -> Verdict {
         if self.is_large {
             return Verdict::Possible;
@@ -288,7 +289,7 @@ impl<'a> Thing<'a> {
         }
     }
 
-    /// Judges which actions may see the initial value.
+    /// Judges which actions may read the initial value.
     fn first_uses(&self, made: SiteId, verdicts: &mut dyn Verdicts) {
         for q in 0..self.all.len() {
             let pair = Requirement::pair(Metric::DefUse, made, self.action(q).site);

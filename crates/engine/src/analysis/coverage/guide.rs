@@ -38,7 +38,7 @@ impl Coverage {
         is_member.then(|| self.places[id] as usize)
     }
 
-    /// Number of these that were never covered together with the requirement.
+    /// Returns the number of these that were never covered together with the requirement.
     pub(crate) fn never_with(&self, id: Id, members: &Bits) -> u32 {
         let member = self.member(id);
         match member.and_then(|member| self.combinations.row(member)) {

@@ -126,7 +126,7 @@ impl Locks {
         }
     }
 
-    /// At the end of an execution: records threads that are blocked forever.
+    /// Records threads that are blocked forever, at the end of an execution.
     pub(crate) fn end(
         &mut self,
         execution: &Execution,

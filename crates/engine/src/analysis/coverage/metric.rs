@@ -1,9 +1,9 @@
 //! Coverage metrics, and sets of them.
 //!
-//! A metric defines what a *requirement* is; the formal definitions are where they are measured
+//! A metric defines its *requirements*; the formal definitions are where they are measured
 //! ([`locks`](super::locks), [`data`](super::data), [`wakes`](super::wakes)). Requirements are
 //! about one or two source locations, never about threads, so that they mean the same in all
-//! executions. A *combined* metric is a set here: it requires all that any of its parts requires.
+//! executions. A *combined* metric is a set here: it has all requirements of its parts.
 
 use std::fmt;
 use std::ops::BitOr;
@@ -27,12 +27,13 @@ pub enum Metric {
     LocalDef,
     /// A read here took a write of another thread.
     RemoteDef,
-    /// The second location read or overwrote what the first wrote.
+    /// The second location read or overwrote the value that the first wrote.
     DefUse,
-    /// As [`Metric::DefUse`] by another thread; or the second location overwrote what the first, in
-    /// another thread, was the last to read.
+    /// The same as [`Metric::DefUse`] by another thread; or the second location overwrote a value
+    /// that the first, in another thread, was the last to read.
     PSet,
-    /// The first location woke, or gave something to, a thread that waited at the second.
+    /// The first location woke a thread that waited at the second, or sent a message or permit to
+    /// it.
     WaitNotify,
     /// A lock was taken at the second location while one was held that was taken at the first.
     LockOrder,
@@ -57,7 +58,7 @@ impl Metric {
         Metric::Adjacent,
     ];
 
-    /// Name in settings, reports and keys.
+    /// Returns the name in settings, reports and keys.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Blocked => "blocked",
@@ -80,9 +81,9 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// True when all executions of a class cover the same requirements of this metric. The others depend
-    /// on the order of independent events: when a thread comes to a lock, or which of two reads is the
-    /// last.
+    /// True when all executions of a class cover the same requirements of this metric. The others
+    /// depend on the order of independent events: the arrival of a thread at a lock, or the last of
+    /// two reads.
     pub fn is_of_classes(self) -> bool {
         matches!(
             self,
@@ -110,7 +111,7 @@ impl fmt::Display for Metric {
     }
 }
 
-/// A set of metrics: what is measured, or one combined metric.
+/// A set of metrics: the measured ones, or one combined metric.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Metrics(u16);
 
@@ -179,7 +180,7 @@ impl<M: Into<Metrics>> BitOr<M> for Metric {
     }
 }
 
-/// No metric has this name.
+/// An error: no metric has this name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownMetric(pub String);
 

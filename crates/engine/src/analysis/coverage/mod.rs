@@ -1,14 +1,14 @@
-//! Coverage: which interactions of source locations have happened, could happen, and could not.
+//! Coverage: interactions of source locations that occurred, could occur, or could not.
 //!
 //! A *requirement* is an interaction of one or two source locations, such as "the lock was taken
-//! here right after it was taken there". An execution covers some of them. They are read from a
-//! finished execution in one pass over its events; nothing is done while it runs.
+//! here directly after it was taken there". An execution covers some of them. They are read from a
+//! finished execution in one pass over its events; the run itself does not pay for them.
 //!
 //! - `locks`: blocked, blocking, blocked-pair, follows, sync-pair, lock-order
 //! - `data`: def-use, local-def, remote-def, PSet, adjacent
 //! - `wakes`: wait-notify
 //! - `combinations`: two requirements in one execution
-//! - `estimate` with `model`: what could be covered at all
+//! - `estimate` with `model`: requirements that can be covered
 //!
 //! Requirements are about source locations, never about threads or addresses, so they mean the same
 //! in all executions of all workers.
@@ -40,8 +40,9 @@ use estimate::{Verdict, Verdicts};
 use model::Model;
 use pass::Pass;
 
-/// Number of first executions whose feasible requirements are estimated; after these, only
-/// executions with new coverage are, up to a maximum in all.
+/// Number of first executions whose feasible requirements are estimated. After these, only
+/// executions with new coverage are, up to a maximum in total, because an estimate compares all
+/// pairs of actions.
 const FIRST_ESTIMATES: u32 = 10;
 const MOST_ESTIMATES: u32 = 16;
 
@@ -211,7 +212,7 @@ impl Coverage {
         }
     }
 
-    /// Number of executions.
+    /// Returns the number of executions.
     pub fn executions(&self) -> u64 {
         self.executions
     }
@@ -294,7 +295,7 @@ impl Coverage {
         })
     }
 
-    /// Number of such pairs.
+    /// Returns the number of such pairs.
     pub fn ordered_count(&self) -> u64 {
         self.ordered.count()
     }
@@ -353,7 +354,7 @@ impl Verdicts for Marks<'_> {
     }
 }
 
-/// Feasible once is feasible; of two reasons for infeasibility, the lock is kept.
+/// Merges a verdict: feasible once is feasible; of two reasons for infeasibility, the lock is kept.
 fn mark(verdicts: &mut Vec<Option<Verdict>>, id: Id, verdict: Verdict) {
     if id >= verdicts.len() {
         verdicts.resize(id + 1, None);

@@ -22,7 +22,7 @@ use crate::object::{Call, condvar};
 pub(super) enum ActionKind {
     /// Takes a lock.
     Hold { mode: Mode, waits: bool },
-    /// Reads, writes or both. `always` if it writes whatever it reads.
+    /// Reads, writes or both; `always` if it writes for every value read.
     Access {
         reads: bool,
         writes: bool,
@@ -40,9 +40,9 @@ pub(super) struct Action {
     pub(super) id: EventId,
     pub(super) site: SiteId,
     pub(super) kind: ActionKind,
-    /// In `Model::guards`.
+    /// Range in `Model::guards`.
     held: Range<usize>,
-    /// In `Model::clocks`.
+    /// Index in `Model::clocks`.
     epoch: usize,
     /// Of a hold: the releasing event, and the locks held then.
     released: Option<(EventId, Range<usize>)>,
@@ -61,14 +61,14 @@ struct Guard {
 pub(super) struct Model {
     pub(super) actions: Vec<Action>,
     guards: Vec<Guard>,
-    /// Number of events of each thread that precede in all executions.
+    /// Clocks: the number of events of each thread that precede in all executions.
     clocks: Vec<Vec<u32>>,
     /// Spawns of threads that have not begun, with their clocks.
     births: Vec<(EventId, Vec<u32>)>,
     /// Actions by lock, by location and by condition variable.
     pub(super) locks: Vec<Vec<usize>>,
     pub(super) locations: Vec<Vec<usize>>,
-    /// Source locations at which locations were made.
+    /// Source locations at which locations were created.
     pub(super) made: Vec<Option<SiteId>>,
     pub(super) condvars: Vec<Vec<usize>>,
 }
@@ -146,7 +146,7 @@ impl Model {
         }
     }
 
-    /// Joins a clock into that of the thread, which begins or continues after a join.
+    /// Joins a clock into that of the thread, at its begin or after a join.
     fn learn(&mut self, known: &[u32], thread: usize, builders: &mut [Builder]) {
         let threads = builders.len();
         let builder = &mut builders[thread];
@@ -221,8 +221,8 @@ impl Model {
             .unwrap_or(0)
     }
 
-    /// True when a lock held without a break from the first action to the second is also held when
-    /// the other begins, so that it cannot come in between.
+    /// True when a lock is held without interruption from the first action to the second, and is
+    /// also held when the other begins: the other cannot come in between.
     pub(super) fn shut_out(&self, first: usize, second: usize, other: usize) -> bool {
         self.shuts_out(
             self.actions[first].held.clone(),
@@ -231,7 +231,8 @@ impl Model {
         )
     }
 
-    /// The same for a hold and its release.
+    /// True when a lock held from a hold to its release keeps the other action from coming in
+    /// between.
     pub(super) fn shut_out_of_section(&self, hold: usize, other: usize) -> bool {
         let hold = &self.actions[hold];
         hold.released
@@ -239,7 +240,7 @@ impl Model {
             .is_some_and(|(_, held)| self.shuts_out(hold.held.clone(), held.clone(), other))
     }
 
-    /// Returns the event that released what the action took.
+    /// Returns the event that released the lock that the action took.
     pub(super) fn release(&self, hold: usize) -> Option<EventId> {
         let released = self.actions[hold].released.as_ref();
         released.map(|(id, _)| *id)

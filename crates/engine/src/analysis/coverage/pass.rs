@@ -24,7 +24,7 @@ pub(crate) struct Pass {
 struct Thread {
     /// Source locations of its events.
     sites: Vec<SiteId>,
-    /// Time of its last event, counted from 1.
+    /// Position of its last event, counted from 1.
     last: u32,
 }
 
@@ -64,7 +64,7 @@ impl Pass {
         thread.sites.get(id.index as usize).copied()
     }
 
-    /// Returns the source location of an event that may come later: with weak memory, a write may
+    /// Returns the source location of an event that may come later: under weak memory, a write may
     /// precede earlier ones in coherence order.
     #[inline]
     fn find(&self, id: EventId, execution: &Execution) -> Option<SiteId> {

@@ -1,7 +1,6 @@
-//! Wait/notify pairs: which event unblocked which wait.
+//! Wait/notify pairs: waits, and the events that unblocked them.
 //!
-//! `wait-notify(l1, l2)`: the event at l1 is what unblocks a thread that waits, or could wait, at
-//! l2:
+//! `wait-notify(l1, l2)`: the event at l1 unblocks a thread that waits, or could wait, at l2:
 //!
 //! - a condition variable: the notification at l1 reached the thread that waits at l2. A wait that
 //!   timed out or ended spuriously has none;
@@ -26,7 +25,7 @@ type Waiter = (ThreadId, u32, Option<SiteId>);
 #[derive(Clone, Debug, Default)]
 struct WaitPoint {
     waiters: Vec<Waiter>,
-    /// Source location at which something was left last, if nothing has been taken since.
+    /// Source location of the last release or token, if nothing has been taken since.
     left: Option<SiteId>,
     /// Source locations of sends, by message number.
     sent: Vec<SiteId>,

@@ -3,19 +3,23 @@
 //! Independent events can be run in any order. [`tidy`] keeps dependent events in order and lets
 //! each thread run as far as it can, which is the easiest order to read. It keeps stale reads only
 //! where no linearization explains the values. It is greedy, and needs no run of the program. The
-//! plans of [`closer`], [`calmer`] and [`later`] go further: only a run shows whether the program
+//! plans of [`closer`], [`calmer`] and [`later`] go further: a run decides whether the program
 //! still fails in the same way, and [`Cost`] whether that is simpler. [`swaps`] exchange two
-//! events, to find those whose order matters, and [`changed`] tells whether the failure depends on them.
+//! events, to find those whose order matters, and [`changed`] decides whether the failure depends
+//! on them.
 //!
 //! The first part follows dejafu (Walker), the others CHESS and Choi and Zeller ("Isolating
-//! Failure-Inducing Thread Schedules", ISSTA 2002): remove, run again, keep what still fails.
+//! Failure-Inducing Thread Schedules", ISSTA 2002): remove, run again, keep the result if it still
+//! fails.
 
 mod dependencies;
+mod freed;
 mod plans;
 mod slice;
 mod swaps;
 
 pub use dependencies::precedes;
+pub use freed::{EarlyFree, EarlyFrees};
 pub use plans::{calmer, closer, later, twice_closer};
 pub use slice::{Target, changed, holds};
 pub use swaps::{Moment, Swap, swaps};
@@ -46,7 +50,8 @@ pub struct Cost {
 
 impl Cost {
     /// Returns the cost of an execution that fails after `after` events, or at its end.
-    /// `tells_memory` says that the failure is about memory, so that stale values are no flaw.
+    /// `tells_memory` is true when the failure is about memory, so that stale reads belong to its
+    /// explanation.
     pub fn of(execution: &Execution, after: Option<usize>, tells_memory: bool) -> Self {
         let after = after.unwrap_or(execution.events.len());
         let events = &execution.events[..after];
@@ -64,8 +69,8 @@ impl Cost {
     }
 }
 
-/// True for a choice other than the first alternative. Which message is received or which group
-/// passes is not a choice in this sense.
+/// True for a choice other than the first alternative. The received message or the group at a
+/// barrier is not a choice in this sense.
 fn is_chance(event: &Event) -> bool {
     let is_choice = matches!(
         event.operation,
@@ -123,7 +128,8 @@ fn in_few_pieces(execution: &Execution, needs: &[Vec<usize>]) -> Option<Vec<usiz
     Some(order)
 }
 
-/// Number of the given events, which are the rest of one thread, that can be run consecutively.
+/// Returns the number of the given events, which are the rest of one thread, that can be run
+/// consecutively.
 fn reach(execution: &Execution, events: &[usize], needs: &[Vec<usize>], done: &[bool]) -> usize {
     let Some(&first) = events.first() else {
         return 0;

@@ -11,7 +11,7 @@ fn pieces(plan: &[Planned]) -> Vec<Piece> {
     plan.chunk_by(same).map(<[Planned]>::to_vec).collect()
 }
 
-/// How to remove a context switch.
+/// The ways to remove a context switch.
 #[derive(Clone, Copy)]
 enum Way {
     /// The thread runs on up to its next switch.

@@ -1,10 +1,11 @@
 //! The backward slice of a failure, and the order in which a passing execution differs there.
 //!
-//! The slice of some threads up to some of their events contains those events in program order, and for
-//! each event that receives something (a value, a message, a lock, the end of a thread) the slice up to
-//! its source. What the program does depends on nothing else, so an execution that differs only outside
-//! of the slice fails as well. Comparing a failing with a passing execution inside the slice follows
-//! Johnson et al. ("Differential Slicing", IEEE S&P 2011).
+//! The slice of some threads up to some of their events contains those events in program order. For
+//! each event that receives something (a value, a message, a lock, the end of a thread) it also
+//! contains the slice up to its source. The program's behaviour there depends on nothing else, so
+//! an execution that differs only outside of the slice fails as well. Comparing a failing with a
+//! passing execution inside the slice follows Johnson et al. ("Differential Slicing", IEEE S&P
+//! 2011).
 
 use std::collections::HashSet;
 
@@ -14,7 +15,7 @@ use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 use crate::object::effect::Effect;
 
-/// What two events may conflict on.
+/// A location or object that two events may conflict on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Target {
     /// A memory location.
@@ -122,7 +123,7 @@ pub fn changed(
     changed
 }
 
-/// By thread: returns the positions of its events.
+/// Returns the positions of each thread's events.
 fn by_thread(execution: &Execution) -> Vec<Vec<usize>> {
     let mut positions = vec![Vec::new(); execution.threads.len()];
     for (position, event) in execution.events.iter().enumerate() {
@@ -131,7 +132,7 @@ fn by_thread(execution: &Execution) -> Vec<Vec<usize>> {
     positions
 }
 
-/// By thread: returns the same thread of the other execution.
+/// Returns for each thread the same thread of the other execution.
 fn threads_in(execution: &Execution, other: &Execution) -> Vec<Option<ThreadId>> {
     let threads = (0..execution.threads.len()).map(ThreadId::new);
     threads
@@ -139,7 +140,8 @@ fn threads_in(execution: &Execution, other: &Execution) -> Vec<Option<ThreadId>>
         .collect()
 }
 
-/// True when its source is more than a position in an order: the thread receives something.
+/// True when the source of the event is more than a position in an order: the thread receives
+/// something.
 fn receives(event: &Event) -> bool {
     match event.operation {
         Operation::Load { .. }

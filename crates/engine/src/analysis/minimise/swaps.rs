@@ -1,7 +1,7 @@
 //! Exchanging the order of two events.
 //!
 //! A thread is held before one of its events until another thread has passed an event on the same
-//! object or location. Everything else continues as before, as far as it can. Only a run shows
+//! object or location. All other threads continue as before, as far as they can. Only a run shows
 //! whether the program still fails.
 
 use std::collections::{HashMap, HashSet};
@@ -17,7 +17,7 @@ use crate::model::operation::Operation;
 use crate::model::schedule::ThreadPath;
 use crate::object::effect::Effect;
 
-/// When a thread performs an operation.
+/// The position of an operation in the execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moment {
     /// At this position among the events.
@@ -46,10 +46,10 @@ pub struct Swap {
     pub first: usize,
     /// The event that would come first.
     pub second: Moment,
-    /// True when the second comes later and does not see the first, so that only its source
+    /// True when the second comes later and does not read from the first, so that only its source
     /// changes.
     pub is_stale: bool,
-    /// True when both events take or release a lock, so that the pair says nothing of the data that
+    /// True when both events take or release a lock, so that the pair does not name the data that
     /// the lock protects.
     pub is_lock_order: bool,
     /// Number of other locations and objects whose conflicting events are exchanged as well. Events
@@ -57,8 +57,8 @@ pub struct Swap {
     pub carries: usize,
     /// Plan of the exchanged execution.
     pub plan: Vec<Planned>,
-    /// Number of steps of the plan until both events are done, or the second if the first may block
-    /// then.
+    /// Number of steps of the plan until both events are done, or the second if the first may then
+    /// block.
     until: usize,
     names: [Name; 2],
 }
@@ -128,7 +128,7 @@ pub fn swaps(execution: &Execution) -> impl Iterator<Item = Swap> {
     events.flat_map(move |first| swaps_of(execution, &needs, first))
 }
 
-/// Returns the later events that may precede this one, earliest first.
+/// Returns the exchanges of this event with later ones that may precede it, earliest first.
 fn swaps_of(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<Swap> {
     let mut swaps: Vec<Swap> = unseen(execution, first).into_iter().collect();
     let held = follows(execution, needs, first);
@@ -152,7 +152,7 @@ fn swaps_of(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<Sw
         let thread = execution.events[second].id.thread;
         let given_back = given_back(execution, second);
         let is_own = |at: usize| execution.events[at].id.thread == thread;
-        // The release of a lock taken by the second event comes along, or the first could not
+        // The release of a lock taken by the second event moves as well, or the first could not
         // follow it.
         let is_inside = |at: usize| second < at && Some(at) <= given_back && is_own(at);
         let goes_first = |at: usize| at <= second && (!held[at] || is_own(at)) || is_inside(at);
@@ -204,8 +204,8 @@ fn given_back(execution: &Execution, taken: usize) -> Option<usize> {
     later.next()
 }
 
-/// True when the second event releases a lock that its thread took after the first event: exchanging
-/// the first with that event says the same.
+/// True when the second event releases a lock that its thread took after the first event:
+/// exchanging the first with that acquisition is equivalent.
 fn ends_section(execution: &Execution, first: usize, second: usize) -> bool {
     let event = &execution.events[second];
     let Some((lock, Effect::Release)) = event.lock_effect() else {
@@ -216,7 +216,7 @@ fn ends_section(execution: &Execution, first: usize, second: usize) -> bool {
     own.any(|other| matches!(other.lock_effect(), Some((it, Effect::Take { .. })) if it == lock))
 }
 
-/// If the access is stale: returns the exchange in which it takes the latest write.
+/// Returns the exchange in which the access takes the latest write, if it is stale.
 fn unseen(execution: &Execution, second: usize) -> Option<Swap> {
     let event = &execution.events[second];
     let location = event.operation.location().filter(|_| event.back() > 0)?;
@@ -240,7 +240,7 @@ fn unseen(execution: &Execution, second: usize) -> Option<Swap> {
     })
 }
 
-/// By event: true when it cannot precede the next event of the first event's thread.
+/// Returns for each event whether it cannot precede the next event of the first event's thread.
 fn follows(execution: &Execution, needs: &[Vec<usize>], first: usize) -> Vec<bool> {
     let thread = execution.events[first].id.thread;
     let mut held = vec![false; needs.len()];

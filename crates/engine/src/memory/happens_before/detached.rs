@@ -1,8 +1,8 @@
-//! Atomic accesses that are no events.
+//! Atomic accesses that are not events.
 //!
-//! The native front end lets the standard library of a program use its atomics without events, but they
-//! order threads as their orderings say. The clocks of threads are in the world; here are those that
-//! such accesses keep beside them.
+//! The native front end lets the standard library of a program use its atomics without events, but
+//! these accesses synchronize threads as their orderings demand. The world has the clocks of
+//! threads; this module has the additional clocks of such accesses.
 
 use super::{AccessClocks, Released};
 use crate::memory::clock::join_growing;
@@ -37,7 +37,7 @@ pub struct DetachedAccess<'a, T> {
 }
 
 impl DetachedAccesses {
-    /// Forgets all atomics and fences.
+    /// Removes all atomics and fences.
     pub fn clear(&mut self) {
         self.atomics = 0;
         self.acquirable.iter_mut().for_each(Vec::clear);
@@ -102,7 +102,7 @@ impl<T: ThreadClock> AccessClocks for DetachedAccess<'_, T> {
         }
     }
 
-    /// No event, so nothing to add.
+    /// There is no event to add to `hb`.
     fn complete(&mut self) {}
 
     fn release(&mut self, atomic: usize, released: Released, continued: Option<usize>) {
@@ -194,7 +194,8 @@ mod tests {
         }
     }
 
-    /// By access, a bit for each that happens before it, as C11 defines it; reads take the latest write.
+    /// Returns for each access a bit set of the accesses that happen before it, by the definition
+    /// of C11; reads take the latest write.
     fn definition(accesses: &[Access]) -> Vec<u64> {
         let latest = |atomic: usize, before: usize| {
             (0..before).rfind(|&it| accesses[it].writes() && accesses[it].atomic == atomic)

@@ -1,4 +1,5 @@
-//! What is kept of the events of an execution: all of it, or only what reads of the latest write need.
+//! Storage for the clocks of events: of all events, or only those that reads of the latest write
+//! need.
 
 use std::fmt::Debug;
 
@@ -8,7 +9,7 @@ use crate::memory::clock::{Clocks, join, row, widen};
 
 /// Stores clocks of performed events.
 pub(crate) trait History: Debug + Default {
-    /// Forgets the last execution.
+    /// Removes all events.
     fn clear(&mut self);
 
     fn add_thread(&mut self);
@@ -19,14 +20,14 @@ pub(crate) trait History: Debug + Default {
     /// Adds an event with its `hb`.
     fn push(&mut self, event: EventId, hb: &[u32]);
 
-    /// Keeps `hb` of the event just pushed, which another event may ask for.
+    /// Keeps `hb` of the event just pushed, because another event may acquire it.
     fn keep(&mut self, event: EventId, hb: &[u32]);
 
-    /// `hb` of an event that was kept.
+    /// Returns `hb` of an event that was kept.
     fn hb(&self, event: EventId, width: usize) -> &[u32];
 
-    /// Sets the release clock of a write, which is the event just pushed: `released`, which may be empty,
-    /// joined with the release clock of `continued`.
+    /// Sets the release clock of a write, which is the event just pushed. The clock is `released`,
+    /// which may be empty, joined with the release clock of `continued`.
     fn set_release_clock(
         &mut self,
         write: WriteOf,
@@ -35,12 +36,12 @@ pub(crate) trait History: Debug + Default {
         width: usize,
     );
 
-    /// Release clock of a write; may be empty if it releases nothing.
+    /// Returns the release clock of a write; may be empty if it releases nothing.
     fn release_clock(&self, write: WriteOf, width: usize) -> &[u32];
 }
 
-/// Of each location the release clock of its latest write, for executions whose reads take that. Cheap
-/// enough to be kept whenever there are cells whose accesses may race.
+/// The release clock of the latest write of each location, for executions whose reads take that
+/// write. Cheap enough to be kept whenever there are cells whose accesses may race.
 #[derive(Debug, Default)]
 pub(crate) struct LatestWrites {
     /// By location.

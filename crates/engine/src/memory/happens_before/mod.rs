@@ -1,15 +1,15 @@
 //! Happens-before: the rules of synchronizes-with, as joins of vector clocks.
 //!
-//! An event has a clock `hb` of the events that happen before it, itself included. It first acquires:
-//! `hb` of the thread is joined with the clocks of the events that synchronize with it. Then it is
-//! complete, and what it releases is kept for others. The rules below say which clocks are joined; the
-//! users differ in how clocks are stored. `HappensBefore` stores those of a running or recorded
-//! execution, `search::graph` those of a graph whose events are undone, and [`DetachedAccesses`] those of
-//! atomics that are no events.
+//! An event has a clock `hb` of the events that happen before it, itself included. It first
+//! acquires: the clocks of the events that synchronize with it are joined into `hb` of the thread.
+//! Then it is complete, and its released clock is kept for other events. The functions below define
+//! which clocks are joined; the implementations of their traits store clocks. `HappensBefore`
+//! stores those of a running or recorded execution, `search::graph` those of a graph whose events
+//! are undone, and [`DetachedAccesses`] those of atomics that are not events.
 //!
 //! | rule of the model (Lahav et al., PLDI 2017; release sequences of C++20) | function |
 //! | --- | --- |
-//! | release and acquire accesses: an acquire read synchronizes with the release it reads from | [`load`], [`store`] |
+//! | release and acquire accesses: a release write synchronizes with the acquire read that takes it | [`load`], [`store`] |
 //! | release sequence: an update continues the sequence of the write it reads from | [`update`], or [`store`] with `continued` |
 //! | fences: relaxed accesses synchronize through the fences around them | [`fence`], [`AccessClocks::defer`] |
 //! | acquire, release, `SeqCst` of an ordering | [`Strength`] |
@@ -57,28 +57,29 @@ pub trait AccessClocks {
     /// Joins the release clock of a write into the clock that the next acquire fence acquires.
     fn defer(&mut self, write: Self::Write);
 
-    /// Joins what was deferred into `hb`.
+    /// Joins the deferred clocks into `hb`.
     fn acquire_deferred(&mut self);
 
-    /// Adds the event itself to `hb`: all that it acquires has been joined.
+    /// Adds the event itself to `hb`, after all joins of acquired clocks.
     fn complete(&mut self);
 
-    /// Sets the release clock of the event, which is this write. It is joined with that of the write
-    /// whose release sequence it continues.
+    /// Sets the release clock of the event, which is this write. It is joined with the release
+    /// clock of the write whose release sequence it continues.
     fn release(&mut self, write: Self::Write, released: Released, continued: Option<Self::Write>);
 
     /// Makes `hb` the clock that relaxed writes release from now on.
     fn release_at_fence(&mut self);
 }
 
-/// A read of `source`, which may be the read of an update that fails.
+/// Applies the rules of a read of `source`, which may be the read of a failing update.
 #[inline]
 pub fn load<C: AccessClocks>(clocks: &mut C, source: C::Write, strength: Strength) {
     read(clocks, source, strength);
     clocks.complete();
 }
 
-/// A write, which continues the release sequence of `continued` if it is that of an update.
+/// Applies the rules of a write, which continues the release sequence of `continued` if it is that
+/// of an update.
 #[inline]
 pub fn store<C: AccessClocks>(
     clocks: &mut C,
@@ -94,7 +95,7 @@ pub fn store<C: AccessClocks>(
     clocks.release(write, released, continued);
 }
 
-/// An update that reads `source` and writes.
+/// Applies the rules of an update that reads `source` and writes.
 #[inline]
 pub fn update<C: AccessClocks>(
     clocks: &mut C,
@@ -114,7 +115,7 @@ fn read<C: AccessClocks>(clocks: &mut C, source: C::Write, strength: Strength) {
     }
 }
 
-/// A fence.
+/// Applies the rules of a fence.
 #[inline]
 pub fn fence<C: AccessClocks>(clocks: &mut C, strength: Strength) {
     if strength.acquires() {
@@ -137,19 +138,20 @@ pub(crate) trait EventClocks: AccessClocks {
     /// Joins `hb` into a clock of an object.
     fn release_object(&mut self, object: ObjectId, clock: SyncClock);
 
-    /// The event that the clocks are those of.
+    /// Returns the event of these clocks.
     fn event(&self) -> EventId;
 }
 
-/// An event that these events synchronize with: the spawn with the begin of a thread, its end with a
-/// join, a send with the receive, a receive with the sender's wait for delivery.
+/// Applies the rules of an event that these events synchronize with: a spawn with the thread's
+/// begin, the end of a thread with its join, a send with its receive, a receive with the sender's
+/// wait for delivery.
 #[inline]
 pub(crate) fn synchronizes_with<C: EventClocks>(
     clocks: &mut C,
     sources: impl IntoIterator<Item = EventId>,
 ) {
     for source in sources {
-        // Events of the same thread happen before it anyway.
+        // Events of the same thread happen before it by program order.
         if source.thread != clocks.event().thread {
             clocks.acquire_event(source);
         }
@@ -157,7 +159,7 @@ pub(crate) fn synchronizes_with<C: EventClocks>(
     clocks.complete();
 }
 
-/// The completion of a call.
+/// Applies the rules of the completion of a call.
 #[inline]
 pub(crate) fn call<C: EventClocks>(
     clocks: &mut C,

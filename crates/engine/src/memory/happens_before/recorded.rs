@@ -13,26 +13,27 @@ use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 use crate::object::synchronization::SyncClock;
 
-/// The clock of a port that senders release to when they hang up.
+/// Number of the clock of a port to which senders release when they hang up.
 const HUNG_UP: SyncClock = 0;
 
-/// Clocks of threads and objects, and a history of what events have released.
+/// Clocks of threads and objects, and a history of the released clocks of events.
 #[derive(Debug, Default)]
 pub(crate) struct HappensBefore<H> {
     on: bool,
-    /// Entries of a clock; at least the number of threads.
+    /// Number of entries of a clock; at least the number of threads.
     width: usize,
-    /// By thread, the events that happen before its next one.
+    /// By thread, the clock of the events that happen before its next one.
     hb: Clocks,
     /// By thread, the clocks that its next acquire fence acquires.
     acquirable: Clocks,
     /// By thread, `hb` of its last release fence; zero before the first.
     fence: Clocks,
-    /// By thread, a number that changes whenever `hb` includes more events of other threads; from 1.
+    /// By thread, a version that changes whenever `hb` includes more events of other threads; at
+    /// least 1.
     versions: Vec<u32>,
-    /// By object, the clocks that it synchronizes through.
+    /// By object, its clocks of synchronization.
     objects: Vec<Clocks>,
-    /// Name of each group that has met at a barrier, and the joined clocks of its members.
+    /// Name of each released group of a barrier, and the joined clocks of its members.
     groups: Vec<(EventId, Clocks)>,
     history: H,
 }
@@ -51,7 +52,7 @@ struct At<'a, H> {
 }
 
 impl<H: History> HappensBefore<H> {
-    /// Clocks of an execution that has ended.
+    /// Computes the clocks of an execution that has ended.
     pub(crate) fn of(execution: &Execution) -> Self {
         let mut all = Self::default();
         all.catch_up(execution);
@@ -64,7 +65,7 @@ impl<H: History> HappensBefore<H> {
         self.on
     }
 
-    /// Forgets the last execution; from now on clocks are kept, or not.
+    /// Removes all events; from now on clocks are kept if `on`.
     #[inline]
     pub(crate) fn reset(&mut self, on: bool) {
         self.on = on;
@@ -128,13 +129,14 @@ impl<H: History> HappensBefore<H> {
         self.width = new;
     }
 
-    /// Events that happen before the thread's next one.
+    /// Returns the clock of the events that happen before the thread's next one.
     #[inline]
     pub(crate) fn hb(&self, thread: ThreadId) -> &[u32] {
         &self.hb[thread.index() * self.width..][..self.width]
     }
 
-    /// Changes whenever `hb` of the thread includes more events of other threads; at least 1.
+    /// Returns a version that changes whenever `hb` of the thread includes more events of other
+    /// threads; at least 1.
     #[inline]
     pub(crate) fn version(&self, thread: ThreadId) -> u32 {
         self.versions[thread.index()]
@@ -219,8 +221,8 @@ impl<H: History> HappensBefore<H> {
         }
     }
 
-    /// A pass of a barrier. The first member to pass joins the clocks of the group, up to and with the
-    /// pass of each member.
+    /// Applies the rules of a pass of a barrier. The first member to pass joins the clocks of the
+    /// group, up to and including the pass of each member.
     fn meet(&mut self, event: EventId, name: EventId, members: impl Iterator<Item = ThreadId>) {
         if !self.groups.iter().any(|(known, _)| *known == name) {
             let mut clock = vec![0; self.width];
@@ -244,8 +246,9 @@ impl<H: History> HappensBefore<H> {
 }
 
 impl HappensBefore<EveryEvent> {
-    /// Clocks of causality in an execution that has ended: program order, reads-from, and the completion
-    /// order of each object. Coherence and the arrival order of messages are not part of it.
+    /// Computes the clocks of causality in an execution that has ended: program order, reads-from,
+    /// and the completion order of each object. Coherence and the arrival order of messages are not
+    /// part of it.
     pub(crate) fn causes(execution: &Execution) -> Self {
         let mut all = Self::default();
         all.begin(execution);
@@ -255,7 +258,8 @@ impl HappensBefore<EveryEvent> {
         all
     }
 
-    /// As [`record`](Self::record), but each event depends on its source, whatever its ordering.
+    /// Records an event as [`record`](Self::record) does, but each event depends on its source,
+    /// whatever its ordering.
     fn record_causes(&mut self, event: &Event, execution: &Execution) {
         match event.operation {
             Operation::Load { .. } | Operation::Update { .. } | Operation::Call { .. } => {
@@ -283,13 +287,13 @@ impl HappensBefore<EveryEvent> {
         }
     }
 
-    /// `hb` of a performed event.
+    /// Returns `hb` of a performed event.
     #[inline]
     pub(crate) fn clock(&self, event: EventId) -> &[u32] {
         self.history.hb(event, self.width)
     }
 
-    /// `hb` of the event's thread before the event.
+    /// Returns `hb` of the event's thread before the event.
     pub(crate) fn before(&self, event: EventId) -> Vec<u32> {
         match event.index.checked_sub(1) {
             Some(index) => self.clock(EventId { index, ..event }).to_vec(),
@@ -297,17 +301,17 @@ impl HappensBefore<EveryEvent> {
         }
     }
 
-    /// Position of a performed event in the order of the run.
+    /// Returns the position of a performed event in the order of the run.
     pub(crate) fn position(&self, event: EventId) -> usize {
         self.history.position(event)
     }
 
-    /// Positions of the thread's events in the order of the run.
+    /// Returns the positions of the thread's events in the order of the run.
     pub(crate) fn positions(&self, thread: ThreadId) -> &[u32] {
         self.history.positions(thread)
     }
 
-    /// Release clock of a write; empty if it releases nothing.
+    /// Returns the release clock of a write; empty if it releases nothing.
     pub(crate) fn release_clock(&self, write: EventId) -> &[u32] {
         self.history.release_clock_of(write, self.width)
     }
@@ -320,7 +324,7 @@ impl<H: History> At<'_, H> {
         start..start + self.all.width
     }
 
-    /// Keeps `hb` of the event, which another event may acquire.
+    /// Keeps `hb` of the event, because another event may acquire it.
     #[inline]
     fn keep(&mut self) {
         let own = self.own();
@@ -376,7 +380,7 @@ impl<H: History> AccessClocks for At<'_, H> {
             Released::Hb => &all.hb[own],
             Released::Fence => {
                 let fence = &all.fence[own];
-                // A fence is included in its own clock.
+                // The entry of a fence's own thread is not 0, because its clock includes the fence.
                 match fence[self.event.thread.index()] {
                     0 => &[],
                     _ => fence,

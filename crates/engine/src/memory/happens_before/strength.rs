@@ -1,10 +1,10 @@
-//! Memory orderings as the properties that the rules depend on.
+//! Memory orderings, reduced to the properties that the rules depend on.
 
 use std::sync::atomic::Ordering;
 
 use crate::model::operation::Operation;
 
-/// The ordering of an access or a fence: whether it acquires, releases and is `SeqCst`.
+/// The ordering of an access or a fence as three flags: acquires, releases, `SeqCst`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Strength(u8);
 
@@ -15,7 +15,7 @@ impl Strength {
     const RELEASES: u8 = 2;
     const SEQ_CST: u8 = 4;
 
-    /// The strength of an ordering.
+    /// Returns the strength of an ordering.
     #[inline]
     pub fn of(ordering: Ordering) -> Self {
         Strength(match ordering {
@@ -27,7 +27,8 @@ impl Strength {
         })
     }
 
-    /// The strength of an operation; a compare-exchange that does not write has that of a failure.
+    /// Returns the strength of an operation; a compare-exchange that does not write has its failure
+    /// ordering.
     pub(crate) fn of_operation(operation: &Operation, writes: bool) -> Self {
         match *operation {
             Operation::Update { failure, .. } if !writes => Self::of(failure),

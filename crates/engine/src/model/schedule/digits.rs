@@ -2,7 +2,7 @@
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// CRC-32, as zip and Ethernet have it.
+/// Returns the CRC-32 checksum, as zip and Ethernet use it.
 pub(super) fn checksum(bytes: &[u8]) -> u32 {
     let mut sum = u32::MAX;
     for byte in bytes {
@@ -14,7 +14,7 @@ pub(super) fn checksum(bytes: &[u8]) -> u32 {
     !sum
 }
 
-/// Three bytes are four digits.
+/// Encodes bytes; three bytes become four digits.
 pub(super) fn to_digits(bytes: &[u8]) -> String {
     let digit =
         |group: u32, place: usize| DIGITS[(group >> (18 - 6 * place)) as usize & 63] as char;
@@ -27,7 +27,7 @@ pub(super) fn to_digits(bytes: &[u8]) -> String {
     text
 }
 
-/// What [`to_digits`] was given, or the first character that is no digit.
+/// Decodes the digits of [`to_digits`], or returns the first character that is no digit.
 pub(super) fn from_digits(digits: &str) -> Result<Vec<u8>, char> {
     let value = |c: char| {
         let place = DIGITS.iter().position(|&digit| digit as char == c);

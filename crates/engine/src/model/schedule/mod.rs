@@ -1,8 +1,9 @@
-//! Schedules: what ran when, in names that outlast edits of the program.
+//! Schedules: the order of operations, in names that survive edits of the program.
 //!
-//! A step names a thread, what it does, and to what; the second step of a thread with the same
-//! operation on the same thing is the second time it does that, whatever else happens in between.
-//! So nothing depends on positions, and what a schedule does not mention may come and go.
+//! A step names a thread, an operation, and the things it uses. The second step of a thread with
+//! the same operation on the same thing stands for the second such operation, whatever comes in
+//! between. So nothing depends on positions, and operations that a schedule does not mention may be
+//! added or removed.
 //!
 //! There are two forms: text to read, edit and keep, and a short token to paste.
 
@@ -23,17 +24,17 @@ use crate::base::outcome::Outcome;
 pub use text::ScheduleError;
 pub use token::TokenError;
 
-/// A thread's place in the tree of creations: `main`, `main.2`, `main.2.1`, ...
+/// A thread's path in the tree of creations: `main`, `main.2`, `main.2.1`, ...
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ThreadPath(Vec<u32>);
 
 impl ThreadPath {
-    /// The path that follows these steps from the main thread; 1 is the first thread created.
+    /// Creates the path of these steps from the main thread; 1 is the first thread created.
     pub fn new(steps: Vec<u32>) -> Self {
         ThreadPath(steps)
     }
 
-    /// Which child to take at each level, counted from 1.
+    /// Returns the number of the child at each level, counted from 1.
     pub fn steps(&self) -> &[u32] {
         &self.0
     }
@@ -65,22 +66,22 @@ impl FromStr for ThreadPath {
 /// One step of a schedule.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ScheduleStep {
-    /// Who: the thread's name if no other has it, or else its place in the tree of creations.
+    /// Thread: its name if no other has it, or else its path in the tree of creations.
     pub thread: Arc<str>,
-    /// Does what: the operation's label.
+    /// Label of the operation.
     pub operation: Cow<'static, str>,
-    /// To what: by label, or by kind, with a number if there are several.
+    /// Things that the operation uses: by label, or by kind, with a number if there are several.
     pub things: Vec<Arc<str>>,
-    /// With which outcome; 0 for operations that have only one.
+    /// Outcome; 0 for operations that have only one.
     pub outcome: Outcome,
 }
 
 /// The check that a schedule belongs to.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct CheckName {
-    /// The test's name.
+    /// Name of the test.
     pub test: String,
-    /// Which check of the test, counted from 1.
+    /// Number of the check within the test, counted from 1.
     pub number: u32,
 }
 
@@ -93,20 +94,25 @@ impl fmt::Display for CheckName {
     }
 }
 
-/// A schedule: which thread did what, in which order.
+/// A schedule: the operations of all threads, in order.
 ///
 /// `Display` writes it as text, and text and tokens can be parsed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Schedule {
-    /// The check it was made by, if that is known.
+    /// Check that the schedule was made by, if it is known.
     pub check: Option<CheckName>,
-    /// The steps in order.
+    /// Steps in order.
     pub steps: Vec<ScheduleStep>,
 }
 
 impl Schedule {
-    /// The schedule that this execution followed.
+    /// Returns the schedule of this execution.
     pub fn of(execution: &Execution) -> Self {
+        Schedule::of_first(usize::MAX, execution)
+    }
+
+    /// The first steps of the schedule that this execution followed, at most `most` of them.
+    pub fn of_first(most: usize, execution: &Execution) -> Self {
         let names = Names::of(execution);
         let step = |event: &Event| ScheduleStep {
             thread: names.thread(event.id.thread),
@@ -116,22 +122,22 @@ impl Schedule {
         };
         Schedule {
             check: None,
-            steps: execution.events.iter().map(step).collect(),
+            steps: execution.events.iter().take(most).map(step).collect(),
         }
     }
 
-    /// The schedule as a token: one short word, with a checksum.
+    /// Encodes the schedule as a token: one short word, with a checksum.
     pub fn to_token(&self) -> String {
         token::encode(self)
     }
 
-    /// Reads what [`to_token`](Self::to_token) wrote.
+    /// Decodes a token of [`to_token`](Self::to_token).
     pub fn from_token(token: &str) -> Result<Self, TokenError> {
         token::decode(token)
     }
 }
 
-/// A token whose checksum is right, whatever its bytes mean, for those who test how tokens are read.
+/// Returns a token of any bytes, with a valid checksum, for tests of the decoder.
 #[doc(hidden)]
 pub fn seal_token(body: &[u8]) -> String {
     token::seal(body)

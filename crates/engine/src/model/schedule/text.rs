@@ -10,9 +10,9 @@
 //! main: join main.1, join adder, load counter, end
 //! ```
 //!
-//! One line for each stretch that a thread runs without interruption. An operation with several
-//! outcomes says which one it had (`choose=1`). A name that is no plain word stands in quotes. Lines
-//! may be joined with `;`, blank lines and text behind ` #` are ignored.
+//! There is one line for each stretch that a thread runs without interruption. An operation with
+//! several outcomes is followed by the number of its outcome (`choose=1`). A name that is no plain
+//! word is quoted. Lines may be joined with `;`; blank lines and text behind ` #` are ignored.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -66,13 +66,13 @@ pub(super) fn write_step(step: &ScheduleStep, f: &mut fmt::Formatter<'_>) -> fmt
     Ok(())
 }
 
-/// Ends a plain word.
+/// True for a character that ends a plain word.
 fn is_special(c: char) -> bool {
     c.is_whitespace() || c.is_control() || matches!(c, ',' | ';' | ':' | '=' | '"' | '\\')
 }
 
 fn write_name(name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    // The `::` of a test's name is no end of a word.
+    // The `::` of a test's name does not end a word.
     let is_word = !name.replace("::", "").contains(is_special);
     if is_word && !name.is_empty() && !name.starts_with(['#', ':']) && !name.ends_with(':') {
         return f.write_str(name);
@@ -92,23 +92,23 @@ fn write_quoted(name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_char('"')
 }
 
-/// Why something is not a schedule.
+/// A reason why a text is not a schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ScheduleError {
-    /// It does not start as schedules do.
+    /// The text does not start with the header of a schedule.
     NotASchedule,
-    /// It was written by another version of raddle.
+    /// Another version of raddle wrote it.
     Version(u32),
     /// A line cannot be read.
     Line {
-        /// Counted from 1, the header included.
+        /// Number of the line from 1, the header included.
         line: usize,
-        /// What was found.
+        /// Text that was found.
         text: String,
-        /// What is wrong with it.
+        /// Problem with it.
         problem: &'static str,
     },
-    /// It is a token, and something is wrong with that.
+    /// The text is an invalid token.
     Token(TokenError),
 }
 
@@ -140,7 +140,7 @@ impl fmt::Display for ScheduleError {
 
 impl std::error::Error for ScheduleError {}
 
-/// What to say of a schedule or token that another version of raddle wrote.
+/// Writes the message about a schedule or token that another version of raddle wrote.
 pub(super) fn other_version(
     f: &mut fmt::Formatter<'_>,
     what: &str,
@@ -182,7 +182,7 @@ pub(super) fn read(text: &str) -> Result<Schedule, ScheduleError> {
     Ok(schedule)
 }
 
-/// The lines that say something, with their numbers; comments are left out.
+/// Returns the lines that have content, with their numbers and without comments.
 fn lines(text: &str) -> Vec<(usize, &str)> {
     let mut lines = Vec::new();
     let (mut start, mut comment) = (0, None);
@@ -258,7 +258,7 @@ fn read_line(line: &str, schedule: &mut Schedule) -> Result<(), &'static str> {
     }
 }
 
-/// What is left of a line.
+/// The rest of a line.
 struct Words<'a>(Peekable<Chars<'a>>);
 
 impl Words<'_> {
@@ -271,7 +271,7 @@ impl Words<'_> {
         self.0.next_if_eq(&c).is_some()
     }
 
-    /// A plain word or one in quotes; `::` is part of a plain word if `colons` says so.
+    /// Reads a plain word or a quoted one; `::` is part of a plain word if `colons` is true.
     fn name(&mut self, colons: bool) -> Result<Option<String>, &'static str> {
         self.skip_space();
         if self.0.next_if_eq(&'"').is_some() {
@@ -347,7 +347,7 @@ mod tests {
         ] {
             let step = ScheduleStep {
                 thread: Arc::from(name),
-                // Tokens can spell any.
+                // Tokens can spell any name.
                 operation: Cow::Borrowed(name),
                 things: vec![Arc::from(name), Arc::from(name)],
                 outcome: Outcome::nth(1),

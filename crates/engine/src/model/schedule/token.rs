@@ -1,9 +1,9 @@
 //! Schedules as tokens: `r1.`, then bytes in letters, digits, `-` and `_`.
 //!
-//! The bytes are a length, the schedule and a checksum, so that a token that was cut off can be told
-//! from one that was changed. The schedule is a table of names, a table of the different steps, and
-//! the stretches as positions in these; what schedules often say is in a dictionary, which may grow
-//! at its end without making old tokens unreadable.
+//! The bytes are a length, the schedule and a checksum, so a truncated token is distinguished from
+//! a changed one. The schedule is a table of names, a table of the different steps, and the
+//! stretches as positions in these. Frequent words are in a dictionary, which may grow at its end
+//! without making old tokens unreadable.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,7 +19,8 @@ use crate::base::outcome::Outcome;
 const VERSION: u32 = 1;
 const CHECKSUM: usize = 4;
 
-/// Words that need no spelling. Only ever add at the end.
+/// Words that are encoded by their position. New words are added at the end only, because tokens
+/// contain positions.
 #[rustfmt::skip]
 const DICTIONARY: &[&str] = &[
     "begin", "end", "spawn", "join", "load", "store", "lock", "unlock", "try-lock", "choose",
@@ -31,26 +32,26 @@ const DICTIONARY: &[&str] = &[
     "OnceLock", "LazyLock", "Semaphore", "Monitor", "Port", "Channel", "Sender", "Receiver", "Parker",
     "TrackedArc", "UnsafeCell",
 ];
-/// How a name is written: spelled, as a place in the tree of creations, or from the dictionary.
+/// Encodings of a name: spelled, as a path in the tree of creations, or from the dictionary.
 const SPELLED: u32 = 0;
 const PLACE: u32 = 1;
 const FIRST_WORD: u32 = 2;
 
-/// What is wrong with a token.
+/// A reason why a token cannot be decoded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TokenError {
-    /// It is none: it has a character that tokens do not have, or does not start as they do.
+    /// The text has a character that tokens do not have, or another beginning.
     NotAToken(Option<char>),
     /// Another version of raddle wrote it.
     Version(u32),
-    /// Its end is missing.
+    /// The end of the token is missing.
     CutOff {
-        /// How many characters there are.
+        /// Number of characters found.
         found: usize,
-        /// Number of them that the header announces, if it could be read.
+        /// Number of characters that the header announces, if it could be read.
         of: Option<usize>,
     },
-    /// Some of it is not what it was.
+    /// The checksum differs: the token was changed.
     Changed,
 }
 
@@ -82,7 +83,7 @@ impl fmt::Display for TokenError {
 
 impl std::error::Error for TokenError {}
 
-/// Whether this is meant to be a token.
+/// True when the text begins like a token.
 pub(super) fn looks_like_one(text: &str) -> bool {
     split_version(text).is_some()
 }
@@ -96,7 +97,7 @@ pub(super) fn encode(schedule: &Schedule) -> String {
     seal(&Writer::body(schedule))
 }
 
-/// The token of these bytes, with their length and their checksum.
+/// Returns the token of these bytes, with their length and checksum.
 pub(super) fn seal(body: &[u8]) -> String {
     let mut bytes = Writer(Vec::new());
     bytes.number(body.len() as u32);
@@ -177,7 +178,7 @@ impl Writer {
         body.0
     }
 
-    /// Seven bits in a byte, the lowest first.
+    /// Appends a number, seven bits in a byte, the lowest first.
     fn number(&mut self, mut number: u32) {
         while number >= 0x80 {
             self.0.push(number as u8 | 0x80);
@@ -191,7 +192,7 @@ impl Writer {
         self.0.extend_from_slice(text.as_bytes());
     }
 
-    /// A name, which may have a number behind it: `Mutex#2`.
+    /// Appends a name, which may have a number behind it: `Mutex#2`.
     fn name(&mut self, name: &str) {
         let (start, number) = match name.rsplit_once('#') {
             Some((start, number)) => match number.parse() {
@@ -218,7 +219,7 @@ impl Writer {
     }
 }
 
-/// Gives out positions in the order of first use.
+/// Assigns positions in the order of first use.
 struct Table<T> {
     entries: Vec<T>,
     positions: HashMap<T, u32>,
@@ -243,7 +244,7 @@ impl<T: Clone + Eq + Hash> Table<T> {
     }
 }
 
-/// What is left to read; `None` where it is not what a [`Writer`] writes.
+/// The bytes left to read; methods return `None` for bytes that a [`Writer`] does not write.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -383,7 +384,7 @@ mod tests {
     #[test]
     fn every_change_of_a_character_is_told() {
         let token = token();
-        // The first two say how long it is.
+        // The first two digits encode the length.
         for place in 5..token.len() - 1 {
             let mut changed = token.clone().into_bytes();
             changed[place] = if changed[place] == b'A' { b'B' } else { b'A' };

@@ -1,14 +1,14 @@
 //! Preemption bounding: only classes that can be run with few preemptions.
 //!
-//! A *preemption* is a switch from a thread that could have continued, whatever the class requires
-//! it to wait for: a load can always continue, a call when its object is open for it, a join when
-//! its target has ended. A switch from a thread that has ended, that must wait, or whose last
-//! operation was a yield or a sleep costs nothing. The cost of a class is the least number of
-//! preemptions over all its linearizations; `outline.rs`, `needs.rs` and `search.rs` compute it.
+//! A *preemption* is a switch from a thread that could have continued, even if the class requires
+//! it to wait: a load can always continue, a call when its object is open for it, a join when its
+//! target has ended. A switch from a thread that has ended, that must wait, or whose last operation
+//! was a yield or a sleep costs nothing. The cost of a class is the least number of preemptions
+//! over all its linearizations; `outline.rs`, `needs.rs` and `search.rs` compute it.
 //!
 //! The search runs exactly the classes whose cost is within the bound. It cannot simply leave out a
-//! graph that costs too much: a revisit deletes events, and with them may go the reason for the
-//! cost. But some events are never deleted:
+//! graph that costs too much: a revisit deletes events, and may delete those that cause the cost.
+//! But some events are never deleted:
 //!
 //! 1. *The source that a revisit gave a receive is never deleted*, nor its causal prefix. A deleted
 //!    event must be maximal given the events inserted before it; the receive that takes the source
@@ -22,14 +22,14 @@
 //! bound of theirs. To see this, take the cheapest linearization of a descendant and drop all
 //! events outside the part. Where a thread of the part is preempted there, it is preempted in the
 //! whole linearization at the same event. It could have continued there too: its next event is in
-//! the part, and with it everything that decides whether it must wait (the calls completed before
-//! it on its object, the messages taken before it). So if the part costs too much, the graph is
-//! left out.
+//! the part, and with it all events that decide whether it must wait (the calls completed before it
+//! on its object, the messages taken before it). So if the part costs too much, the graph is left
+//! out.
 //!
 //! In a weak graph (see `weak.rs`) any order that puts sources first is a linearization, so stale
 //! reads cost nothing. But a class without any access weaker than SeqCst has its cost under
-//! sequential consistency, if it is sequentially consistent, and a program is assumed to have only
-//! such classes until it performs something by which it may have others ([`Weakness`]). If that comes
+//! sequential consistency, if it is sequentially consistent. A program is assumed to have only such
+//! classes until it performs an operation by which it may have others ([`Weakness`]). If that comes
 //! after a graph was left out, the search continues and claims nothing.
 //!
 //! [`Weakness`]: crate::memory::Weakness
@@ -51,10 +51,11 @@ use crate::memory::clock::join;
 use crate::search::explore::revisit::is_never_deleted;
 use outline::{Extent, Outline};
 
-/// Search steps after which the cost of a part counts as unknown; then the graph is not left out.
+/// Maximum search steps for the cost of a part; beyond them it counts as unknown, and the graph is
+/// not left out.
 const MAX_EFFORT: usize = 20_000;
-/// Search steps after which the cost of a class counts as within the bound. More would take more
-/// memory than the search itself, and longer than the execution.
+/// Maximum search steps for the cost of a class; beyond them the class counts as within the bound.
+/// More would take more memory than the search itself, and longer than the execution.
 const MAX_EFFORT_OF_A_CLASS: usize = 200_000;
 
 /// Maximum number of preemptions of a class.
@@ -65,7 +66,7 @@ pub(super) struct Bound {
 
 impl Bound {
     /// True when no descendant of the graph is within the bound. `order` is a linearization of the
-    /// graph; `weak` says whether weak accesses may occur.
+    /// graph; `weak` is true when weak accesses may occur.
     pub(super) fn excludes(self, graph: &Graph, order: &[EventId], weak: bool) -> bool {
         let settled = graph.fixed_prefix();
         let outline = Outline::of(graph, Extent::Part(&settled), weak);
@@ -81,7 +82,7 @@ impl Bound {
 }
 
 impl Graph {
-    /// By thread: number of its events that all descendants of the graph share.
+    /// Returns for each thread the number of its events that all descendants of the graph share.
     fn fixed_prefix(&self) -> Vec<u32> {
         let mut settled = vec![0; self.threads.len()];
         for &event in &self.order {

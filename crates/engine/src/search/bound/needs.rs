@@ -1,4 +1,4 @@
-//! Predecessors of each step of an outline, and which steps may unblock others.
+//! Predecessors of each step of an outline, and the steps that may unblock others.
 
 use super::outline::{Outline, Step, Waits, next, previous_of};
 use crate::base::ids::{EventId, LocationId, ObjectId, ThreadId};
@@ -6,7 +6,7 @@ use crate::object::{Call, Object};
 use crate::search::graph::NodeKind;
 
 impl Outline<'_> {
-    /// Returns the step that the event is.
+    /// Returns the step of the event.
     pub(super) fn step(&self, event: EventId, kind: NodeKind) -> Step {
         let node = self.graph.node(event);
         let mut needs = Vec::new();
@@ -106,7 +106,7 @@ impl Outline<'_> {
             .for_each(need);
     }
 
-    /// At an ordered port: reports the message that arrived before it, and all receives that found
+    /// Reports the message that arrived before it at an ordered port, and all receives that found
     /// the port empty before it.
     fn before_send(&self, send: EventId, port: ObjectId, mut need: impl FnMut(EventId)) {
         if !self.graph.is_ordered(port) {

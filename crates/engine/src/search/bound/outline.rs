@@ -1,9 +1,8 @@
-//! A graph reduced to what matters for preemptions: the steps of each thread, their predecessors,
-//! and when a thread can continue.
+//! A graph reduced to the data that preemptions depend on: the steps of each thread, their
+//! predecessors, and the conditions under which a thread can continue.
 //!
-//! A step is what the world performs at once: a call at its completion, an update with its read and
-//! its write. The progress of a run is a *cut*: for each thread, the number of its steps that are
-//! done.
+//! A step is an operation of the world: a call at its completion, an update with its read and its
+//! write. The progress of a run is a *cut*: for each thread, the number of its steps that are done.
 
 use super::MAX_EFFORT;
 use crate::base::ids::{EventId, ObjectId, ThreadId};
@@ -17,14 +16,14 @@ pub(super) type Cut = [u32];
 /// The part of a graph that an outline covers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Extent<'a> {
-    /// All of it: threads at their end have ended or wait forever.
+    /// The whole graph: threads at their end have ended or wait forever.
     Whole,
-    /// A causally closed prefix, given by the number of events of each thread: what comes next is
+    /// A causally closed prefix, given by the number of events of each thread; later events are
     /// unknown.
     Part(&'a [u32]),
 }
 
-/// A thread's progress: that many of its steps are done.
+/// A thread's progress: the number of its steps that are done.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Done {
     thread: ThreadId,
@@ -42,7 +41,7 @@ impl Done {
 pub(super) struct Step {
     /// Predecessors in other threads.
     pub(super) needs: Vec<Done>,
-    /// When the thread can continue with this step.
+    /// Wait before the thread can continue with this step.
     pub(super) waits: Waits,
     /// True when the step may unblock another thread.
     pub(super) releases: bool,
@@ -50,22 +49,22 @@ pub(super) struct Step {
     pub(super) makes_way: bool,
 }
 
-/// Condition under which a thread can continue.
+/// The wait of a thread before a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Waits {
-    /// Always.
+    /// No wait: the thread can always continue.
     Never,
-    /// When all predecessors are done.
+    /// Until all predecessors are done.
     ForNeeds,
-    /// When the object is open for the call.
+    /// Until the object is open for the call.
     ForObject {
         object: ObjectId,
         call: Call,
         by: ThreadId,
     },
-    /// When any message is there, or all predecessors are done.
+    /// Until the port has any message, or all predecessors are done.
     ForMessage(EventId),
-    /// When enough threads for a group have arrived, or its group has met.
+    /// Until enough threads for a group have arrived, or its group has met.
     ForGroup {
         barrier: ObjectId,
         group: Option<usize>,
@@ -112,7 +111,7 @@ pub(super) struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
-    /// The outline of a complete execution, whose linearizations are those of its class.
+    /// Returns the outline of a complete execution, whose linearizations are those of its class.
     pub(super) fn of_class(graph: &'a Graph) -> Self {
         let weakness = match graph.weak {
             true => graph.find_weakness(),
@@ -184,11 +183,11 @@ impl<'a> Outline<'a> {
         let barriers = self.graph.objects.iter();
         for log in barriers.filter(|log| !log.barrier.arrivals.is_empty()) {
             let mut previous = None;
-            for &meeting in &log.completions {
-                if !self.has(meeting) {
+            for &pass in &log.completions {
+                if !self.has(pass) {
                     break;
                 }
-                let arrivals: Vec<EventId> = self.graph.members(meeting).collect();
+                let arrivals: Vec<EventId> = self.graph.members(pass).collect();
                 let went_on = arrivals.iter().map(|&one| next(one));
                 let (known, unknown): (Vec<_>, Vec<_>) = went_on.partition(|&one| self.has(one));
                 self.groups.push(Group {

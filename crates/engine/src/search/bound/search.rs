@@ -8,9 +8,9 @@
 //! - before a step that may unblock another thread, because switching from a blocked thread is
 //!   free.
 //!
-//! Anywhere else the thread may as well do the step first: no other switch costs more for that, and
-//! the switch one step later costs no more either. For the same reason, a thread that reaches a
-//! free switch without unblocking any other may as well run first.
+//! Anywhere else the thread can do the step before the switch: no other switch costs more for that,
+//! and the switch one step later costs no more either. For the same reason, a thread that reaches a
+//! free switch without unblocking any other can run first.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -63,7 +63,7 @@ impl Outline<'_> {
 }
 
 impl Outline<'_> {
-    /// Number of preemptions of this linearization.
+    /// Returns the number of preemptions of this linearization.
     pub(super) fn preemptions_of(&self, order: &[EventId]) -> u32 {
         let mut cut = vec![0; self.steps.len()];
         let (mut last, mut preemptions) = (0, 0);
@@ -83,8 +83,8 @@ impl Outline<'_> {
         self.greedy_cost() != u32::MAX || !matches!(searched(), WalkEnd::TooFar)
     }
 
-    /// Number of preemptions if each thread runs as far as it can, followed by the one that gets
-    /// furthest. Seldom more than the least.
+    /// Returns the number of preemptions if each thread runs as far as it can, followed by the one
+    /// that gets furthest. Seldom more than the least.
     fn greedy_cost(&self) -> u32 {
         let mut cut = vec![0; self.steps.len()];
         let (mut thread, mut preemptions) = (0, 0);
@@ -101,13 +101,13 @@ impl Outline<'_> {
             let others = (0..self.steps.len()).filter(|&other| reach(&other).1 > 0);
             match others.max_by_key(reach) {
                 Some(other) => thread = other,
-                // No thread is ready: the caller finds out by searching.
+                // No thread is ready: the caller then searches.
                 None => return u32::MAX,
             }
         }
     }
 
-    /// Rating of a switch to the thread: whether it reaches a free switch, and the number of steps
+    /// Rates a switch to the thread: true when it reaches a free switch, and the number of steps
     /// until then.
     fn reach(&self, thread: usize, cut: &mut Cut) -> (bool, u32) {
         let start = cut[thread];
@@ -147,12 +147,12 @@ struct Walk<'a> {
     now: Vec<(CutAndThread, usize)>,
     /// Positions that cost one more.
     later: Vec<(CutAndThread, usize)>,
-    /// Positions at which threads took over, each with the index of its predecessor; the first with
-    /// its own.
+    /// Positions at which threads took over, each with the index of its predecessor; the first one
+    /// has its own.
     trail: Vec<(CutAndThread, usize)>,
 }
 
-/// How a walk ends.
+/// The result of a walk.
 enum WalkEnd {
     /// All threads are done; the last one took over at this index of the trail.
     At(usize),
@@ -189,8 +189,8 @@ impl<'a> Walk<'a> {
         WalkEnd::TooFar
     }
 
-    /// Runs the thread as far as it can and records where others could take over; returns true when
-    /// all threads are done.
+    /// Runs the thread as far as it can and records the positions where others could take over;
+    /// returns true when all threads are done.
     fn go_on(&mut self, mut place: CutAndThread, before: usize) -> bool {
         let outline = self.outline;
         if !self.seen.insert(place.clone()) {

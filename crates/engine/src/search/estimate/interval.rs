@@ -31,10 +31,10 @@ pub(crate) fn interval(samples: &[f64], finest: f64) -> (f64, f64, f64) {
     )
 }
 
-/// Factor that corrects for stopping as soon as the interval is narrow.
+/// Factor that widens the interval, because sampling stops as soon as it is narrow.
 const STOPPED_EARLY: f64 = 1.2;
 
-/// The 97.5 % quantile of Student's distribution for the mean of this many samples.
+/// Returns the 97.5 % quantile of Student's distribution for the mean of this many samples.
 fn student(samples: usize) -> f64 {
     const QUANTILES: [f64; 10] = [
         12.706, 12.706, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
@@ -61,8 +61,8 @@ mod tests {
         assert_eq!(interval(&[0.0, 0.0], 0.1), (0.0, 0.0, 0.0));
     }
 
-    /// Lognormal samples with a known mean: the interval contains it in at least 94 % of the
-    /// rounds.
+    /// Checks with lognormal samples of a known mean that the interval contains it in at least 94 %
+    /// of the rounds.
     #[test]
     fn an_interval_has_the_mean_in_it() {
         let mut rng = Rng::new(3);

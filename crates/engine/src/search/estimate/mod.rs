@@ -24,7 +24,7 @@ use crate::search::estimate::subtree_size::SubtreeSizes;
 use crate::search::estimate::tree_sample::{SampledFrame, TreeSample};
 use crate::search::explore::frame::Frame;
 
-/// When a search estimates its size.
+/// The conditions under which a search estimates its size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sampling {
     /// Seed of the random choices.
@@ -35,20 +35,20 @@ pub struct Sampling {
     pub runs: u64,
 }
 
-/// An estimate is repeated when the number of classes has grown by this factor.
+/// Growth of the number of classes after which an estimate is repeated, as a factor.
 const AGAIN: u64 = 4;
-/// About one run in this many is for estimates.
+/// Number of runs of which about one is for estimates.
 const SHARE: u64 = 16;
-/// Tree samples in a round. More of them give a better measure of their precision, fewer can be
-/// wider.
+/// Tree samples in a round. More of them measure their precision better; fewer can be wider.
 const TREES: usize = 10;
-/// Tree samples in the first round, which serves to learn subtree sizes.
+/// Tree samples in the first round, which only learns subtree sizes.
 const FIRST_TREES: usize = 4;
-/// A tree of at most this many runs is run completely instead of sampled.
+/// Maximum runs of a tree that is run completely instead of sampled.
 const SMALL: u64 = 2_000;
-/// Unless its graphs have more events than this in total, which would not fit in memory at once.
+/// Maximum events, in total, of the graphs of a tree that is run completely; more would not fit in
+/// memory at once.
 const MOST_EVENTS: usize = 200_000;
-/// A first estimate is abandoned after this multiple of its runs.
+/// Multiple of its runs after which a first estimate is abandoned.
 const PATIENCE: u64 = 4;
 /// Width of a generation that is never sampled from.
 const EVERYTHING: usize = usize::MAX;
@@ -68,6 +68,8 @@ pub(crate) struct Sampler {
     samples: u64,
     tried: u64,
     estimate: Option<Estimate>,
+    /// The estimate of the last round, while a more precise one is being made.
+    provisional: Option<Estimate>,
 }
 
 /// Tree samples of the same width.
@@ -97,6 +99,7 @@ impl Sampler {
             samples: 0,
             tried: 0,
             estimate: None,
+            provisional: None,
         }
     }
 
@@ -114,7 +117,7 @@ impl Sampler {
         self.estimate.is_none() && self.next < u64::MAX
     }
 
-    /// Stops sampling for good: parts of the tree are now elsewhere.
+    /// Ends sampling: another search has taken parts of the tree.
     pub(crate) fn stop(&mut self) {
         self.going_on = None;
         self.next = u64::MAX;
@@ -134,6 +137,16 @@ impl Exhaustive {
         {
             sampler.settings.runs = runs;
             sampler.next = 0;
+        }
+    }
+
+    /// Ends an estimate that is being made, because no runs are left: the last round's counts.
+    pub fn conclude_estimate(&mut self) {
+        if let Some(sampler) = &mut self.sampler
+            && sampler.estimate.is_none()
+        {
+            sampler.estimate = sampler.provisional;
+            sampler.stop();
         }
     }
 
@@ -181,7 +194,7 @@ impl Exhaustive {
         }
     }
 
-    /// Ends a run for the estimate; `counts` says whether its class counts.
+    /// Ends a run for the estimate; `counts` is true when its class counts.
     pub(crate) fn end_sample(&mut self, counts: bool) {
         let frame = self.frames.pop();
         if let (Some(sampler), Some(frame)) = (&mut self.sampler, frame)
@@ -190,7 +203,7 @@ impl Exhaustive {
             sampler.samples += 1;
             round.tree.end(frame, counts);
             let used = sampler.samples - round.first;
-            // With `after == 0` the estimate is all that is asked for, so it is never abandoned.
+            // With `after == 0` the check asks only for the estimate, so it is never abandoned.
             if sampler.settings.after > 0
                 && sampler.estimate.is_none()
                 && used > PATIENCE * sampler.settings.runs
@@ -283,7 +296,19 @@ impl Sampler {
             true => !exact && !started,
             false => !is_precise && used + next <= may_use,
         };
+        let count = round.totals.len() as f64;
+        let whole = |rest: f64| counted.saturating_add(rest.round() as u64);
+        let estimate = Estimate {
+            classes: whole(mean),
+            low: whole(low),
+            high: whole(high),
+            runs: whole(runs),
+            branches: (round.branches / count).round() as u64,
+            tried: self.tried,
+            samples: self.samples,
+        };
         if goes_on {
+            self.provisional = Some(estimate);
             round.width = match is_small {
                 true => EVERYTHING,
                 false => round.width * 2,
@@ -293,17 +318,7 @@ impl Sampler {
             round.branches = 0.0;
             round.before = self.samples;
         } else {
-            let count = round.totals.len() as f64;
-            let whole = |rest: f64| counted.saturating_add(rest.round() as u64);
-            self.estimate = Some(Estimate {
-                classes: whole(mean),
-                low: whole(low),
-                high: whole(high),
-                runs: whole(runs),
-                branches: (round.branches / count).round() as u64,
-                tried: self.tried,
-                samples: self.samples,
-            });
+            self.estimate = Some(estimate);
             self.going_on = None;
             self.next = counted.max(1).saturating_mul(AGAIN);
         }

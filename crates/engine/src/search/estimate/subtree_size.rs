@@ -6,7 +6,7 @@
 use crate::memory::clock::covers;
 use crate::search::explore::frame::{Branch, Change, Frame};
 
-/// What is known about a branch before it is taken.
+/// The properties of a branch that are known before it is taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BranchShape {
     /// Kind of change.
@@ -55,11 +55,12 @@ struct SizeSum {
     sum: f64,
 }
 
-/// Number of sizes that make a mean.
+/// Minimum number of sizes for a mean.
 const ENOUGH: f64 = 4.0;
-/// Shapes that differ by more events than this are unrelated.
+/// Maximum difference, in events, between shapes that are averaged; beyond it they are unrelated.
 const FAR: usize = 40;
-/// Least size, because a subtree that seemed empty may have been missed.
+/// Least predicted size, because samples may have missed the classes of a subtree that seemed
+/// empty.
 const LEAST: f64 = 0.05;
 
 impl SubtreeSizes {

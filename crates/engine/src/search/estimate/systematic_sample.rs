@@ -2,15 +2,15 @@
 
 use crate::base::rng::Rng;
 
-/// Selects about `width` elements, each with a probability proportional to its measure and at most
-/// 1. Returns the probability of each selected element, `None` for the others.
+/// Selects about `width` elements, each with a probability of at most 1 that is proportional to its
+/// measure. Returns the probability of each selected element, `None` for the others.
 ///
 /// Neighbours are seldom selected together, so similar elements should be adjacent (systematic
 /// sampling).
 pub(crate) fn systematic_sample(measures: &[f64], width: usize, rng: &mut Rng) -> Vec<Option<f64>> {
     let mut certain = vec![false; measures.len()];
-    // An element too large for its share is selected for certain, which leaves fewer places for the
-    // others.
+    // An element too large for its share is selected with certainty, which leaves fewer places for
+    // the others.
     let (left, sum) = loop {
         let others = || {
             measures
@@ -51,8 +51,8 @@ pub(crate) fn systematic_sample(measures: &[f64], width: usize, rng: &mut Rng) -
 mod tests {
     use super::*;
 
-    /// The values of the selected elements, each divided by its probability, add up to the total on
-    /// average.
+    /// Checks that the values of the selected elements, each divided by its probability, sum to the
+    /// total on average.
     #[test]
     fn what_is_taken_stands_for_all() {
         let measures = [1.0, 50.0, 2.0, 3.0, 0.5, 7.0, 7.0, 1.0];

@@ -5,10 +5,11 @@ use super::systematic_sample::systematic_sample;
 use crate::base::rng::Rng;
 use crate::search::explore::frame::{Branch, Change, Frame};
 
-/// With memory accesses, this many times as many graphs are drawn as are run, because some are
-/// inconsistent.
+/// Number of graphs drawn for each one that is run, if the tree has memory accesses: some drawn
+/// graphs are inconsistent.
 const DRAWN: usize = 4;
-/// Share of the mean size added to each expected size, so that every graph has a fair chance.
+/// Share of the mean size added to each expected size, so that no graph has too small a
+/// probability.
 const DEFENCE: f64 = 0.3;
 
 /// One sample of the tree.
@@ -91,7 +92,7 @@ impl TreeSample {
         tree
     }
 
-    /// Records a run; `counts` says whether its class counts.
+    /// Records a run; `counts` is true when its class counts.
     pub(crate) fn end(&mut self, frame: Frame, counts: bool) {
         let taken = self.running.take();
         let weight = taken.map_or(1.0, |taken| self.taken[taken].weight);
@@ -261,10 +262,10 @@ impl Frame {
         match change {
             Change::Revisit { receive, send } => child.revisit(self, receive, send, None),
             Change::RevisitGroup {
-                meeting,
+                pass,
                 newest,
                 companions,
-            } => child.revisit(self, meeting, newest, Some(companions)),
+            } => child.revisit(self, pass, newest, Some(companions)),
             change => {
                 let branches = std::mem::take(&mut self.branches);
                 child.clone_from(self);

@@ -10,12 +10,12 @@ impl Frame {
         let came = self.graph.push(thread, NodeKind::Arrive { barrier });
         self.graph.set_clocks(came);
         let keep = self.graph.order.len();
-        for &meeting in &self.graph.object(barrier).completions {
-            for companions in self.graph.companions(meeting, came) {
+        for &pass in &self.graph.object(barrier).completions {
+            for companions in self.graph.companions(pass, came) {
                 self.branches.push(Branch {
                     keep,
                     change: Change::RevisitGroup {
-                        meeting,
+                        pass,
                         newest: came,
                         companions,
                     },
@@ -39,9 +39,9 @@ impl Frame {
             let NodeKind::Arrive { barrier } = kind else {
                 continue;
             };
-            if let Some(meeting) = source {
+            if let Some(pass) = source {
                 let id = graph.push(thread, NodeKind::Pass { barrier });
-                graph.node_mut(id).source = Some(meeting);
+                graph.node_mut(id).source = Some(pass);
                 graph.set_clocks(id);
                 self.steps.push(id);
                 return Some(id);
@@ -63,12 +63,12 @@ impl Frame {
         None
     }
 
-    /// In a graph just restricted for a revisit of the meeting: forms a group with all late
-    /// arrivals, and pushes a branch for every other such group.
-    pub(crate) fn regroup_with_late(&mut self, meeting: EventId, barrier: ObjectId) {
+    /// Forms a group with all late arrivals in a graph just restricted for a revisit of the
+    /// pass, and pushes a branch for every other such group.
+    pub(crate) fn regroup_with_late(&mut self, pass: EventId, barrier: ObjectId) {
         let graph = &self.graph;
-        let stamp = graph.node(meeting).stamp;
-        let in_no_other = |&one: &EventId| graph.node(one).source.is_none_or(|at| at == meeting);
+        let stamp = graph.node(pass).stamp;
+        let in_no_other = |&one: &EventId| graph.node(one).source.is_none_or(|at| at == pass);
         let came = graph.barrier(barrier).arrivals.iter().copied();
         let waiting: Vec<EventId> = came.filter(in_no_other).collect();
         let late: Vec<usize> = (0..waiting.len())
@@ -95,12 +95,12 @@ impl Frame {
         &mut self,
         thread: ThreadId,
         barrier: ObjectId,
-        meeting: EventId,
+        pass: EventId,
         member: ThreadId,
     ) {
         let question = self.push_step(thread, NodeKind::AskLeader { barrier });
         let node = self.graph.node_mut(question);
-        node.source = Some(meeting);
+        node.source = Some(pass);
         node.value = member.index() as u64;
         self.graph.set_clocks(question);
         let (answer, only) = self.graph.first_leader_answer(barrier, question, |_| true);

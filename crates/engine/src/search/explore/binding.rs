@@ -208,9 +208,9 @@ impl Binding {
         event: EventId,
     ) -> Option<Outcome> {
         let thread = self.to_world(event.thread);
-        let meeting = graph.node(event).source.unwrap_or(event);
+        let pass = graph.node(event).source.unwrap_or(event);
         let members: Vec<ThreadId> = graph
-            .members(meeting)
+            .members(pass)
             .filter_map(|one| self.threads.world(one.thread.index()))
             .collect();
         let barrier = self.objects.world(barrier.index())?;
@@ -218,8 +218,8 @@ impl Binding {
         Some(Outcome::nth(number))
     }
 
-    /// Returns the choice that performs the graph's event, or a divergence if the program does
-    /// something else.
+    /// Returns the choice that performs the graph's event, or a divergence if the program's pending
+    /// operation is another one.
     ///
     /// Values may differ from those of the run that inserted the event: addresses usually do. The graph
     /// takes the values of this run.
@@ -254,8 +254,8 @@ impl Binding {
         Err(self.divergence(graph, state, event))
     }
 
-    /// In a weak graph: number of performed writes that follow the position of a write, or the
-    /// source of a read, in coherence order.
+    /// Returns for a weak graph the number of performed writes that follow the position of a write,
+    /// or the source of a read, in coherence order.
     fn back(&self, graph: &Graph, event: EventId, location: LocationId) -> u32 {
         if !graph.weak {
             return 0;

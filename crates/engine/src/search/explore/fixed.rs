@@ -34,8 +34,8 @@ fn is_receive(graph: &Graph, event: EventId) -> bool {
     )
 }
 
-/// Number of operations in the first `events` events of a thread. Of the two events of a call the
-/// second counts, of those of an update the first.
+/// Returns the number of operations in the first `events` events of a thread. Of the two events of
+/// a call the second counts, of those of an update the first.
 fn operations(graph: &Graph, thread: ThreadId, events: u32) -> u32 {
     let nodes = graph.threads[thread.index()].nodes.iter();
     let is_half = |kind: &NodeKind| {

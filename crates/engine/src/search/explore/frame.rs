@@ -20,7 +20,7 @@ pub(crate) struct Frame {
     /// True when `steps` may differ from insertion order.
     pub(crate) is_mixed: bool,
     pub(crate) branches: Vec<Branch>,
-    /// Calls that may have become open since the last look.
+    /// Calls that may have become open since the last check.
     pub(crate) may_be_open: MayBeOpen,
     /// Calls that can be completed now, with their numbers of outcomes; empty between two uses.
     pub(crate) open_calls: Vec<(EventId, u32)>,
@@ -28,7 +28,7 @@ pub(crate) struct Frame {
     pub(crate) revisited: Option<(EventId, EventId)>,
 }
 
-/// Which calls may be open: a completion may open any call, a call opens no other.
+/// The calls that may be open: a completion may open any call, a call opens no other.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum MayBeOpen {
     Nothing,
@@ -75,14 +75,14 @@ pub(crate) enum Change {
         receive: EventId,
         send: Option<EventId>,
     },
-    /// Another group for the meeting with this stamp.
+    /// Another group for the pass with this stamp.
     Regroup { stamp: u32, group: u32 },
     /// Another position of a send in the arrival order of an ordered port.
     Deliver { send: EventId, position: usize },
-    /// A revisit of a meeting by the newest arrival, together with some of those inserted since the
-    /// meeting.
+    /// A revisit of a pass by the newest arrival, together with some of those inserted since the
+    /// pass.
     RevisitGroup {
-        meeting: EventId,
+        pass: EventId,
         newest: EventId,
         companions: u32,
     },
@@ -119,9 +119,9 @@ impl Frame {
         self.graph.truncate(keep);
     }
 
-    /// In a graph just restricted for a revisit of `receive`: keeps the linearization of `whole`
-    /// without the receive. With memory accesses, or if the receive is not a completion, the
-    /// linearization must be found anew.
+    /// Keeps the linearization of `whole` without `receive`, in a graph just restricted for a
+    /// revisit of it. With memory accesses, or if the receive is not a completion, a new
+    /// linearization must be found.
     pub(crate) fn keep_steps(&mut self, whole: &Frame, receive: EventId, prefix: &[u32]) {
         let is_completion = matches!(whole.graph.node(receive).kind, NodeKind::Completion { .. });
         let is_simple = match whole.graph.weak {
@@ -254,7 +254,7 @@ impl Frame {
         }
     }
 
-    /// In a graph just restricted for it: makes the receive take the send, and pushes a branch for
+    /// Makes the receive take the send, in a graph just restricted for it, and pushes a branch for
     /// every other way to do so.
     pub(crate) fn take_send(&mut self, receive: EventId, send: EventId) {
         let graph = &mut self.graph;
@@ -321,7 +321,7 @@ impl Frame {
         }
     }
 
-    /// Returns an update that read a value for which it writes, but has no write yet, with the
+    /// Returns an update without its write, although the value that it read requires one, with the
     /// value to write.
     pub(crate) fn missing_write(&self) -> Option<(EventId, LocationId, Option<u64>)> {
         self.graph.canonical.iter().find_map(|&thread| {
@@ -392,8 +392,8 @@ impl Frame {
         read
     }
 
-    /// Number of writes, in coherence order, that the event must not go behind: those up to the
-    /// last one that happens before it.
+    /// Returns the number of writes, in coherence order, that the event must not precede: those up
+    /// to the last one that happens before it.
     fn coherence_floor(&self, event: EventId, location: LocationId) -> usize {
         if self.graph.weak {
             return self.graph.weak_coherence_floor(event, location);
@@ -550,7 +550,8 @@ impl Frame {
     }
 }
 
-/// Resolutions out of this number that are branches: all but the first if the graph has that one.
+/// Returns the resolutions out of this number that are branches: all but the first if the graph has
+/// that one.
 fn untaken(count: u32, has_first: bool) -> impl Iterator<Item = Resolution> {
     (u32::from(has_first)..count).map(Resolution::nth)
 }

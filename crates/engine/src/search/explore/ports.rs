@@ -23,8 +23,8 @@ impl Frame {
         }
     }
 
-    /// Number of sends of an ordered port, in arrival order, up to the last one that happens before
-    /// the event.
+    /// Returns the number of sends of an ordered port, in arrival order, up to the last one that
+    /// happens before the event.
     fn arrival_floor(&self, event: EventId, port: ObjectId) -> usize {
         let Some(index) = event.index.checked_sub(1) else {
             return 0;

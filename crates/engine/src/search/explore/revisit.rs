@@ -1,6 +1,6 @@
-//! Revisits: which earlier receives a new send may become the source of.
+//! Revisits: the earlier receives whose source a new send may become.
 //!
-//! A receive whose source was chosen before the send existed must get the chance to take it. A
+//! A receive whose source was chosen before the send existed must also be tried with the send. A
 //! revisit deletes the events inserted after the receive that are not in the causal prefix of the
 //! send. It is done only if every deleted event, and the old source of the receive, is *maximal*:
 //! the search's first choice, given the kept events. Then no other graph leads to the same result,
@@ -27,7 +27,7 @@ pub(crate) fn revisits(graph: &mut Graph, send: EventId, mut found: impl FnMut(E
             &completions[completions.partition_point(|&completion| covers(prefix, completion))..]
         }
         NodeKind::Send { port } => {
-            // So are receives from one port.
+            // Receives from one port are causally ordered as well.
             let receives = &graph.port(port).receives;
             &receives[receives.partition_point(|&receive| covers(prefix, receive))..]
         }
@@ -91,7 +91,7 @@ pub(crate) fn all_maximal(graph: &Graph, receive: EventId, send: EventId, prefix
 /// True when the event is not maximal given the events inserted before it. No revisit deletes such
 /// an event; see `bound/mod.rs`.
 pub(crate) fn is_never_deleted(graph: &Graph, event: EventId) -> bool {
-    // Stand for no send, with an empty causal prefix.
+    // These stand for no send, with an empty causal prefix.
     let nothing = vec![0; graph.threads.len()];
     let no_send = EventId {
         thread: ThreadId::new(graph.threads.len()),

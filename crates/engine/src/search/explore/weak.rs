@@ -3,7 +3,7 @@
 //! Happens-before decides consistency: a read may take any write at or above its coherence floor,
 //! and a write may have any position above it. Happens-before of an event depends on no event added
 //! later, so clocks never change, and every order that puts sources first is a linearization. Only
-//! SeqCst requires a look at the whole graph (`psc`).
+//! SeqCst requires a check of the whole graph (`psc`).
 
 use super::frame::{Change, Frame};
 use crate::base::ids::{EventId, LocationId, ThreadId};
@@ -104,12 +104,12 @@ impl Frame {
 }
 
 impl Graph {
-    /// The operations of all events.
+    /// Returns the weakness of all events.
     pub(crate) fn find_weakness(&self) -> Weakness {
         let of = |node: &Node| match node.kind {
             NodeKind::Fence => Weakness::WEAK,
             NodeKind::Write { .. } => Weakness::of_access(node.strength.is_seq_cst()),
-            // A read of whether a thread has ended is not an access of the program.
+            // The read of a thread's end is not an access of the program.
             NodeKind::Read { location } if self.location(location).is_reserved() => Weakness::LOOSE,
             NodeKind::Read { .. } => Weakness::of_access(node.strength.is_seq_cst()),
             NodeKind::ReadForUpdate { update, .. } => {
@@ -126,8 +126,8 @@ impl Graph {
         nodes.map(of).fold(Weakness::NONE, Weakness::and)
     }
 
-    /// Coherence floor of the event: number of writes, in coherence order, up to the last one that
-    /// happens before it or is read by a read that does.
+    /// Returns the coherence floor of the event: number of writes, in coherence order, up to the
+    /// last one that happens before it or is read by a read that does.
     pub(crate) fn weak_coherence_floor(&self, event: EventId, location: LocationId) -> usize {
         let Some(index) = event.index.checked_sub(1) else {
             return 0;

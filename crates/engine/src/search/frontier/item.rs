@@ -1,6 +1,6 @@
 //! A part of the search that can be run on its own, and its text form.
 //!
-//! The text has what the search has decided: events with their sources and outcomes, insertion
+//! The text contains the decisions of the search: events with their sources and outcomes, insertion
 //! order, coherence, arrival order, and branches. Clocks, states of objects and logs by location or
 //! object follow from that.
 
@@ -19,7 +19,7 @@ use crate::search::reduce::Reductions;
 pub struct Item(pub(crate) Frame);
 
 impl Item {
-    /// Number of untried branches.
+    /// Returns the number of untried branches.
     pub fn branches(&self) -> usize {
         self.0.branches.len()
     }
@@ -185,7 +185,8 @@ fn place(words: &mut Reader<'_>, places: &[SiteId]) -> Result<Option<SiteId>, Pr
         .transpose()
 }
 
-/// Reads whether the graph is weak, and the number of everything in it.
+/// Reads whether the graph is weak, and the numbers of its threads, locations, objects and port
+/// lists.
 fn header(line: &str) -> Result<(bool, Limits), Problem> {
     let mut words = Reader::new(line, Limits::default());
     let mut number = |name: &str| {
@@ -267,7 +268,7 @@ fn read_event(
 }
 
 impl Graph {
-    /// Derives everything that follows from events, coherence and arrival order.
+    /// Derives all data that follow from events, coherence and arrival order.
     fn rebuild(&mut self, messages: &[Vec<EventId>]) -> Result<(), Problem> {
         self.find_order()?;
         while self.width < self.threads.len() {
@@ -342,7 +343,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Sorts completions and meetings, and derives the states of objects.
+    /// Sorts completions and passes, and derives the states of objects.
     fn complete_again(&mut self) -> Result<(), Problem> {
         for index in 0..self.objects.len() {
             let object = ObjectId::new(index);

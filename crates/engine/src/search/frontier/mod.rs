@@ -1,4 +1,4 @@
-//! The frontier of the search: what is left to run, as items for another worker, another machine,
+//! The frontier of the search: its untried branches, as items for another worker, another machine,
 //! or a later run.
 //!
 //! An [`Item`] is a part of the search tree: a graph, and untried branches from it. Items share

@@ -42,7 +42,7 @@ tables! {
         "take" => Take { receive, send },
         "group" => Regroup { stamp, group },
         "arrive" => Deliver { send, position },
-        "gather" => RevisitGroup { meeting, newest, companions },
+        "gather" => RevisitGroup { pass, newest, companions },
         "revisit" => Revisit { receive, send },
     }
     UpdateKind {

@@ -1,6 +1,6 @@
 //! Barriers in a graph: arrivals, and the groups that pass together.
 //!
-//! An arrival is a send. The meeting of a group is a receive that takes as many waiting arrivals as
+//! An arrival is a send. The pass of a group is a receive that takes as many waiting arrivals as
 //! the group has members, oldest first. It belongs to the thread of its oldest member, and the
 //! passes of all other members depend on it. The groups of one barrier are totally ordered, like
 //! the completions of an object.
@@ -16,12 +16,12 @@ use crate::memory::clock::{covers, join};
 use crate::object::barrier::only_answer;
 use crate::search::explore::revisit::all_maximal;
 
-/// Events at a barrier besides the meetings of groups, which are its completions.
+/// Events at a barrier besides the passes of groups, which are its completions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BarrierLog {
-    /// Arrivals in insertion order; the source of each is the meeting of its group.
+    /// Arrivals in insertion order; the source of each is the pass of its group.
     pub(crate) arrivals: Vec<EventId>,
-    /// Questions about leaders in insertion order; the source of each is the meeting that it is
+    /// Questions about leaders in insertion order; the source of each is the pass that it is
     /// about.
     pub(crate) questions: Vec<EventId>,
 }
@@ -63,12 +63,12 @@ impl Graph {
     }
 
     /// Returns the arrivals of a group, in insertion order.
-    pub(crate) fn members(&self, meeting: EventId) -> impl Iterator<Item = EventId> + '_ {
-        let NodeKind::Pass { barrier } = self.node(meeting).kind else {
-            unreachable!("only meetings have members");
+    pub(crate) fn members(&self, pass: EventId) -> impl Iterator<Item = EventId> + '_ {
+        let NodeKind::Pass { barrier } = self.node(pass).kind else {
+            unreachable!("only passes have members");
         };
         let came = self.barrier(barrier).arrivals.iter().copied();
-        came.filter(move |&one| self.node(one).source == Some(meeting))
+        came.filter(move |&one| self.node(one).source == Some(pass))
     }
 
     /// Adds a new event to the log of its barrier.
@@ -104,34 +104,34 @@ impl Graph {
     }
 
     /// Removes the last group of the barrier.
-    fn dissolve(&mut self, barrier: ObjectId, meeting: EventId) {
+    fn dissolve(&mut self, barrier: ObjectId, pass: EventId) {
         self.object_mut(barrier).completions.pop();
         for position in 0..self.barrier(barrier).arrivals.len() {
             let one = self.barrier(barrier).arrivals[position];
             let node = self.node_mut(one);
-            node.source = node.source.filter(|&other| other != meeting);
+            node.source = node.source.filter(|&other| other != pass);
         }
     }
 
-    /// Clears the sources of arrivals whose meeting is not kept, in a graph just restricted.
+    /// Clears the sources of arrivals whose pass is not kept, in a graph just restricted.
     pub(crate) fn forget_lost_groups(&mut self, keep: impl Fn(EventId) -> bool) {
         for index in 0..self.objects.len() {
             for position in 0..self.objects[index].barrier.arrivals.len() {
                 let one = self.objects[index].barrier.arrivals[position];
                 let node = self.node_mut(one);
-                node.source = node.source.filter(|&meeting| keep(meeting));
+                node.source = node.source.filter(|&pass| keep(pass));
             }
         }
     }
 
-    /// Gives the meeting with this stamp another group of the waiting arrivals. It keeps its
+    /// Gives the pass with this stamp another group of the waiting arrivals. It keeps its
     /// position in insertion order and must be the last of its barrier.
     pub(crate) fn regroup(&mut self, stamp: u32, group: u32) {
         let old = self.order[stamp as usize];
         let removed = self.threads[old.thread.index()].nodes.pop();
         let removed = removed.expect("it is the last");
         let NodeKind::Pass { barrier } = removed.kind else {
-            unreachable!("only meetings are moved");
+            unreachable!("only passes are moved");
         };
         self.dissolve(barrier, old);
         let waiting = self.waiting(barrier);
@@ -155,26 +155,26 @@ impl Graph {
     pub(crate) fn form_group(
         &mut self,
         barrier: ObjectId,
-        meeting: EventId,
+        pass: EventId,
         members: impl Iterator<Item = EventId>,
     ) {
         for member in members {
-            self.node_mut(member).source = Some(meeting);
+            self.node_mut(member).source = Some(pass);
         }
         let groups = &mut self.object_mut(barrier).completions;
-        groups.push(meeting);
+        groups.push(pass);
         let position = groups.len() as u64 - 1;
-        self.node_mut(meeting).value = position;
+        self.node_mut(pass).value = position;
     }
 
     /// True when the group is the search's first choice, given the kept events.
     pub(crate) fn is_maximal_group(
         &self,
         barrier: ObjectId,
-        meeting: EventId,
+        pass: EventId,
         kept: impl Fn(EventId) -> bool,
     ) -> bool {
-        let position = self.node(meeting).value;
+        let position = self.node(pass).value;
         let waits = |&one: &EventId| {
             let group = self.node(one).source;
             let met_before = |other: EventId| kept(other) && self.node(other).value < position;
@@ -182,22 +182,21 @@ impl Graph {
         };
         let came = self.barrier(barrier).arrivals.iter().copied();
         let mut oldest = came.filter(waits).take(self.group_size(barrier));
-        self.members(meeting).all(&kept)
-            && self.members(meeting).all(|one| oldest.next() == Some(one))
+        self.members(pass).all(&kept) && self.members(pass).all(|one| oldest.next() == Some(one))
     }
 
-    /// Returns the arrivals inserted after the meeting that do not depend on it and are in no
+    /// Returns the arrivals inserted after the pass that do not depend on it and are in no
     /// earlier group, except `newest`.
-    fn late_arrivals(&self, meeting: EventId, newest: EventId) -> Vec<EventId> {
-        let NodeKind::Pass { barrier } = self.node(meeting).kind else {
-            unreachable!("only meetings have members");
+    fn late_arrivals(&self, pass: EventId, newest: EventId) -> Vec<EventId> {
+        let NodeKind::Pass { barrier } = self.node(pass).kind else {
+            unreachable!("only passes have members");
         };
-        let at = self.node(meeting);
+        let at = self.node(pass);
         let met_before = |other: EventId| self.node(other).value < at.value;
         let is_late = |&one: &EventId| {
             one != newest
                 && self.node(one).stamp > at.stamp
-                && !covers(self.causal(one), meeting)
+                && !covers(self.causal(one), pass)
                 && !self.node(one).source.is_some_and(met_before)
         };
         let came = self.barrier(barrier).arrivals.iter().copied();
@@ -208,12 +207,12 @@ impl Graph {
     /// set `companions`.
     pub(crate) fn prefix_of_revisit(
         &self,
-        meeting: EventId,
+        pass: EventId,
         newest: EventId,
         companions: u32,
     ) -> Vec<u32> {
         let mut prefix = self.causal(newest).to_vec();
-        for (position, &one) in self.late_arrivals(meeting, newest).iter().enumerate() {
+        for (position, &one) in self.late_arrivals(pass, newest).iter().enumerate() {
             if companions >> position & 1 == 1 {
                 join(&mut prefix, self.causal(one));
             }
@@ -222,15 +221,15 @@ impl Graph {
     }
 
     /// Returns the sets of late arrivals, as bit sets, with which `newest` could revisit the
-    /// meeting.
-    pub(crate) fn companions(&self, meeting: EventId, newest: EventId) -> Vec<u32> {
-        let NodeKind::Pass { barrier } = self.node(meeting).kind else {
-            unreachable!("only meetings have members");
+    /// pass.
+    pub(crate) fn companions(&self, pass: EventId, newest: EventId) -> Vec<u32> {
+        let NodeKind::Pass { barrier } = self.node(pass).kind else {
+            unreachable!("only passes have members");
         };
-        if covers(self.causal(newest), meeting) {
+        if covers(self.causal(newest), pass) {
             return Vec::new();
         }
-        let late = self.late_arrivals(meeting, newest).len();
+        let late = self.late_arrivals(pass, newest).len();
         assert!(
             late < 32,
             "raddle: more than 32 threads wait at a barrier at once; please make the test smaller"
@@ -238,8 +237,8 @@ impl Graph {
         let room = self.group_size(barrier) - 1;
         let all = (0..1u32 << late).filter(|set| set.count_ones() as usize <= room);
         all.filter(|&set| {
-            let prefix = self.prefix_of_revisit(meeting, newest, set);
-            !covers(&prefix, meeting) && all_maximal(self, meeting, newest, &prefix)
+            let prefix = self.prefix_of_revisit(pass, newest, set);
+            !covers(&prefix, pass) && all_maximal(self, pass, newest, &prefix)
         })
         .collect()
     }
@@ -268,7 +267,7 @@ impl Graph {
         }
     }
 
-    /// Returns the meeting of the group that the thread was in, counted by its arrivals at the
+    /// Returns the pass of the group that the thread was in, counted by its arrivals at the
     /// barrier.
     pub(crate) fn group_of_member(
         &self,
@@ -282,8 +281,8 @@ impl Graph {
         self.node(*one).source
     }
 
-    /// True when a pass can be next in a linearization: the meeting of its group is placed, or it
-    /// is the meeting itself, the earlier groups have met, and all members have arrived.
+    /// True when a pass can be next in a linearization: the pass of its group is placed, or it
+    /// is the pass itself, the earlier groups have met, and all members have arrived.
     pub(crate) fn is_pass_ready(
         &self,
         barrier: ObjectId,
@@ -292,7 +291,7 @@ impl Graph {
     ) -> bool {
         let node = self.node(pass);
         match node.source {
-            Some(meeting) => is_placed(meeting),
+            Some(pass) => is_placed(pass),
             None => {
                 self.object(barrier).placed as u64 == node.value
                     && self.members(pass).all(is_placed)

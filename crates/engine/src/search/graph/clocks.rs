@@ -2,7 +2,7 @@
 //!
 //! Each event has two. `causal` covers program order, reads-from, spawn and join, and the
 //! completion order of each object; it never changes while the event exists. `hb` adds coherence
-//! and from-reads, as one linearization of the graph shows them. A clock counts, for each thread,
+//! and from-reads, in the order of one linearization of the graph. A clock counts, for each thread,
 //! the events that precede the event or are it.
 //!
 //! In a weak graph `hb` is happens-before, where of two completions on one object only those that
@@ -29,8 +29,9 @@ const FENCE: usize = 3;
 const RELEASE: usize = 4;
 
 impl Graph {
-    /// Number of reads of the location, from the first inserted, that the write causally depends
-    /// on. Cached while a graph is extended, because the causal past of a thread only grows.
+    /// Returns the number of reads of the location, from the first inserted, that the write
+    /// causally depends on. Cached while a graph is extended, because the causal past of a thread
+    /// only grows.
     pub(crate) fn known_reads(&mut self, location: LocationId, write: EventId) -> usize {
         let row = self.row();
         let log = &self.threads[write.thread.index()];
@@ -56,7 +57,7 @@ impl Graph {
         &self.clocks(id)[RELEASE * self.width..]
     }
 
-    /// Number of entries of all clocks of an event.
+    /// Returns the number of entries of all clocks of an event.
     #[inline]
     pub(crate) fn row(&self) -> usize {
         match self.weak {
@@ -177,7 +178,7 @@ impl Graph {
         self.forget_accesses();
     }
 
-    /// In a weak graph: applies the rules of happens-before to an event. `clocks` are those of its
+    /// Applies the rules of happens-before to an event of a weak graph. `clocks` are those of its
     /// thread, moved out of the graph.
     fn synchronize(&self, id: EventId, node: &Node, clocks: &mut [u32]) {
         let row = self.row();
@@ -252,7 +253,7 @@ impl Graph {
         }
     }
 
-    /// Clears what the last linearization cached per location.
+    /// Clears the data per location that the last linearization cached.
     pub(crate) fn forget_accesses(&mut self) {
         for log in &mut self.locations {
             log.accesses.clear();
@@ -280,7 +281,7 @@ struct NodeClocks<'a> {
 }
 
 impl NodeClocks<'_> {
-    /// One of the event's own clocks.
+    /// Returns one of the event's own clocks.
     fn of(&mut self, clock: usize) -> &mut [u32] {
         let width = self.graph.width;
         &mut self.own[clock * width..][..width]
@@ -316,7 +317,7 @@ impl AccessClocks for NodeClocks<'_> {
         join(hb, acquirable);
     }
 
-    /// The event is in its own clocks from the start.
+    /// The event is included in its own clocks from the start.
     fn complete(&mut self) {}
 
     #[inline]
@@ -350,8 +351,8 @@ impl EventClocks for NodeClocks<'_> {
         join(self.of(HB), hb);
     }
 
-    /// Joins `hb` of all earlier completions that release to the clock. They are not kept joined,
-    /// because completions are undone.
+    /// Joins `hb` of all earlier completions that release to the clock. The joined clock is not
+    /// stored, because completions are undone.
     fn acquire_object(&mut self, object: ObjectId, clock: SyncClock) {
         let graph = self.graph;
         let log = graph.object(object);

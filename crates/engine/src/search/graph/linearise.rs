@@ -2,7 +2,7 @@
 //! consistency).
 //!
 //! A graph is consistent when program order, reads-from, coherence, from-reads and completion order
-//! together are acyclic. [`linearise`] runs each thread as far as it goes, exactly as the program
+//! together are acyclic. [`linearise`] runs each thread as far as it can, exactly as the program
 //! will be run. A read is ready when its source is the last write placed. A write is ready when it
 //! is next in coherence order and all reads of the write before it are placed. If no event is ready
 //! before all are placed, there is a cycle.
@@ -13,9 +13,9 @@
 use super::{Graph, Node, NodeKind};
 use crate::base::ids::{EventId, LocationId, ThreadId};
 
-/// Puts the operations of the graph in an order in which they can be run, and sets the clocks of
-/// all events. Returns `false` if there is no such order. A call runs at its completion, an atomic
-/// update at its read.
+/// Orders the operations of the graph so that they can be run, and sets the clocks of all events.
+/// Returns `false` if there is no such order. A call runs at its completion, an atomic update at
+/// its read.
 pub(crate) fn linearise(graph: &mut Graph, steps: &mut Vec<EventId>) -> bool {
     prepare(graph);
     steps.clear();
@@ -127,7 +127,7 @@ fn is_next_write(graph: &Graph, location: LocationId, write: EventId) -> bool {
     log.writes.get(log.placed) == Some(&write)
 }
 
-/// Number of reads of the last write that are not placed.
+/// Returns the number of reads of the last write that are not placed.
 fn unread(graph: &Graph, location: LocationId) -> u32 {
     match latest(graph, location) {
         Some(write) => graph.node(write).unread,

@@ -1,6 +1,6 @@
 //! An execution graph under construction: events with program order, reads-from and coherence.
 //!
-//! Events are kept per thread in program order, and in insertion order beside it: the search undoes
+//! Events are stored per thread in program order, and also in insertion order: the search undoes
 //! and restricts graphs by insertion order. A call and its completion are two consecutive events of
 //! the calling thread. So are the read and the write of an atomic update. In both cases the second
 //! is inserted, deleted and revisited on its own. `clocks.rs` has the clocks, `undo.rs` deletes
@@ -38,7 +38,7 @@ pub(crate) enum NodeKind {
     Join {
         target: ThreadId,
     },
-    /// Has no effect on other threads: a yield or a sleep.
+    /// An event without effect on other threads: a yield or a sleep.
     Local,
     /// A fence; the node has its ordering.
     Fence,
@@ -77,16 +77,16 @@ pub(crate) enum NodeKind {
         port: ObjectId,
         location: LocationId,
     },
-    /// Arrival at a barrier; the source is the meeting of its group.
+    /// Arrival at a barrier; the source is the pass of its group.
     Arrive {
         barrier: ObjectId,
     },
     /// Pass of a barrier; the previous event of the thread is its arrival. Without a source it is
-    /// the meeting of its group, else the source is the meeting.
+    /// the pass of its group, else the source is the pass.
     Pass {
         barrier: ObjectId,
     },
-    /// Question whether a thread led the group whose meeting is the source.
+    /// Question whether a thread led the group whose pass is the source.
     AskLeader {
         barrier: ObjectId,
     },
@@ -142,7 +142,7 @@ impl NodeKind {
         }
     }
 
-    /// Number of resolutions of the event if it reads this value.
+    /// Returns the number of resolutions of the event if it reads this value.
     pub(crate) fn outcomes(&self, value: Option<u64>) -> u32 {
         match (self, value) {
             (NodeKind::ReadForUpdate { update, .. }, Some(value)) => update.outcomes(value),
@@ -150,7 +150,7 @@ impl NodeKind {
         }
     }
 
-    /// Returns the location written. The end of a thread writes the location of that fact.
+    /// Returns the location written. The end of a thread writes a location of its own.
     pub(crate) fn writes(&self) -> Option<LocationId> {
         match *self {
             NodeKind::Write { location }
@@ -174,8 +174,8 @@ pub(crate) struct Node {
     /// send, the receive that takes it.
     pub(crate) source: Option<EventId>,
     pub(crate) outcome: Resolution,
-    /// Of a write, the value; of a completion or a meeting, its position among those of its object;
-    /// of a question about a leader, the thread asked about; of a receive from an ordered port, the
+    /// Of a write, the value; of a completion or a pass, its position among those of its object.
+    /// Of a question about a leader, the thread asked about; of a receive from an ordered port, the
     /// number of messages taken before.
     pub(crate) value: u64,
     /// Of a write: true when the value is unknown, because the program has not written it yet.
@@ -193,7 +193,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// The value of a write, if it is known.
+    /// Returns the value of a write, if it is known.
     pub(crate) fn written(&self) -> Option<u64> {
         (!self.is_unknown).then_some(self.value)
     }
@@ -285,7 +285,7 @@ pub(crate) struct Graph {
     /// True for a weak graph: its operations are weak under RC11, `hb` is happens-before, and each
     /// event has more clocks.
     pub(crate) weak: bool,
-    /// The operations of the graph, and perhaps of events that were removed from it.
+    /// Weakness of the graph's operations, and perhaps of events that were removed from it.
     pub(crate) weakness: Weakness,
     /// Number of events for which [`NodeKind::is_memory`] holds.
     pub(crate) memory: u32,
@@ -293,7 +293,7 @@ pub(crate) struct Graph {
     pub(crate) arrivals: u32,
     /// Number of sends and receives.
     pub(crate) messages: u32,
-    /// Entries of a clock; at least the number of threads.
+    /// Number of entries of a clock; at least the number of threads.
     pub(crate) width: usize,
 }
 
@@ -333,7 +333,7 @@ impl Graph {
     }
 
     /// Orders siblings by a key drawn from this seed, or by age if it is 0. The search needs a
-    /// fixed order of threads; any will do.
+    /// fixed order of threads, but not a particular one.
     pub(crate) fn shuffled(self, shuffle: u64) -> Self {
         Graph { shuffle, ..self }
     }
@@ -490,7 +490,7 @@ impl Graph {
         log.spawned_by = spawned_by;
     }
 
-    /// Sort key, among its siblings, of the thread that this event creates.
+    /// Returns the sort key, among its siblings, of the thread that this event creates.
     fn key_of_child(&self, spawned_by: EventId) -> u64 {
         let parent = self.threads[spawned_by.thread.index()].key;
         match self.shuffle {
@@ -499,8 +499,8 @@ impl Graph {
         }
     }
 
-    /// Depth and canonical position of a new child of `parent`: after the descendants of all
-    /// siblings that do not have a larger key.
+    /// Returns depth and canonical position of a new child of `parent`: after the descendants of
+    /// all siblings that do not have a larger key.
     fn place_of_child(&self, parent: ThreadId, key: u64) -> (u32, usize) {
         let log = |thread: ThreadId| &self.threads[thread.index()];
         let at = self

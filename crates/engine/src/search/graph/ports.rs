@@ -133,7 +133,8 @@ impl Graph {
         sends.insert(position, send);
     }
 
-    /// Number of messages taken from an ordered port; they are the first in arrival order.
+    /// Returns the number of messages taken from an ordered port; they are the first in arrival
+    /// order.
     pub(crate) fn taken(&self, port: ObjectId) -> usize {
         let sends = &self.port(port).sends;
         sends.partition_point(|&send| self.node(send).source.is_some())

@@ -1,7 +1,7 @@
 //! Corpus of executions that covered something new, and mutations of them.
 //!
 //! An execution is determined by its sequence of choices. Sequences that covered something new are
-//! kept. Taking turns, each has some children, in which a few choices are changed. Up to the first
+//! kept. In turn, each has some children, in which a few choices are changed. Up to the first
 //! change a child equals its parent, so it reaches states that few executions reach, and then
 //! diverges (as fuzzers for sequential programs mutate their inputs).
 
@@ -11,7 +11,7 @@ use crate::base::rng::Rng;
 const CHILDREN: u32 = 16;
 /// Number of choices changed in a child.
 const CHANGES: usize = 5;
-/// Maximum number of parents; later ones replace the oldest.
+/// Maximum number of parents, to bound the memory; later ones replace the oldest.
 const MOST: usize = 1024;
 
 /// The choices of one execution, each a number that is scaled to the number of alternatives.

@@ -1,14 +1,14 @@
 //! Coverage-guided scheduling: prefers steps that cover something new.
 //!
-//! Every thread runs up to its next access or lock; of the threads that are there, one is chosen.
+//! Every thread runs up to its next access or lock; one of the threads that are there is chosen.
 //!
 //! - *Singular*: a thread whose step covers something new; else one after whose step another's
 //!   does; else the one whose source location occurs in the fewest requirements that are feasible
 //!   and uncovered, so that the others stay where they are needed.
-//! - *Combinatorial*, after ten executions that covered nothing new: a thread whose step covers
-//!   something never covered together with most of what this execution has covered, where what
-//!   another's step would cover afterwards counts half; else the one whose source location occurs
-//!   in the fewest requirements that would.
+//! - *Combinatorial*, after ten executions that covered nothing new: a thread whose step covers a
+//!   requirement never covered together with most of those of this execution, where requirements
+//!   that another's step would cover afterwards count half; else the one whose source location
+//!   occurs in the fewest such requirements.
 //!
 //! Ties are broken at random, and so are all outcomes. That is CUVE (Hong, 2015, section 4.3) with
 //! these differences:
@@ -20,8 +20,8 @@
 //!   forever.
 //! - Some executions of the second phase are mutations of those that covered something new: see
 //!   `corpus`.
-//! - Everything that a step covers counts if the metric asks for it, including threads that would
-//!   block on the lock it takes.
+//! - All requirements that a step covers count if the metric has them, including those of threads
+//!   that would block on the lock it takes.
 
 mod corpus;
 mod steps;
@@ -40,25 +40,25 @@ use crate::world::State;
 use crate::world::strategy::{Capabilities, Randomness, Strategy};
 use steps::step;
 
-/// Executions without new coverage after which combinations count.
+/// Executions without new coverage after which combinations count; ten, as in CUVE.
 const STALE: u32 = 10;
-/// One choice in this many is random.
+/// Number of choices of which one is random.
 const RANDOM: usize = 64;
-/// One execution in this many of the second phase is a mutation of an earlier one.
+/// Number of executions of the second phase of which one is a mutation of an earlier one.
 const CHILDREN: usize = 16;
 /// Factors by which the steps of a favoured thread count more.
 const FAVOURS: [u32; 3] = [1, 2, 4];
 /// Value of being favoured when no step gains anything.
 const FAVOUR_ALONE: u32 = 6;
 
-/// What counts as a gain.
+/// The kind of gain that is maximised.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     Singular,
     Combinatorial,
 }
 
-/// How the current execution is chosen.
+/// The way in which the current execution is chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     Guided,
@@ -79,7 +79,7 @@ pub struct CoverageGuided {
     favours: Vec<u32>,
     /// By source location: the requirements that contain it and count.
     related: Vec<Vec<Id>>,
-    /// What this execution has covered so far.
+    /// Requirements that this execution has covered so far.
     current: Bits,
     candidates: Vec<ThreadId>,
     /// Value of each requirement.
@@ -112,8 +112,8 @@ impl CoverageGuided {
         self.coverage.cover(requirement);
     }
 
-    /// Ends the first phase after one more execution without new coverage: earlier runs have tried
-    /// long enough.
+    /// Ends the first phase after one more execution without new coverage, because earlier runs
+    /// have tried long enough.
     pub fn has_tried(&mut self) {
         self.stale = STALE - 1;
     }
@@ -274,7 +274,7 @@ impl CoverageGuided {
         }
     }
 
-    /// Number of requirements that the thread's source location could still serve.
+    /// Returns the number of requirements that the thread's source location could still serve.
     fn potential(&self, state: &State, thread: ThreadId) -> u32 {
         let site = state.pending_site(thread);
         let related = self.related.get(site.index());

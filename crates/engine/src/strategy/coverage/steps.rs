@@ -1,4 +1,4 @@
-//! What the next step of a thread would cover.
+//! The requirements that the next step of a thread would cover.
 
 use super::CoverageGuided;
 use crate::analysis::coverage::catalogue::Id;
@@ -43,7 +43,7 @@ impl CoverageGuided {
         }
     }
 
-    /// Reports what the thread's step would cover.
+    /// Reports the requirements that the thread's step would cover.
     pub(super) fn covers(&self, state: &State, thread: ThreadId, mut take: impl FnMut(Option<Id>)) {
         let site = state.pending_site(thread);
         let pass = self.coverage.pass();
@@ -94,7 +94,8 @@ impl CoverageGuided {
         }
     }
 
-    /// Reports what the second thread's step would cover right after the first's.
+    /// Reports the requirements that the second thread's step would cover directly after the
+    /// first's.
     pub(super) fn covers_after(
         &self,
         state: &State,

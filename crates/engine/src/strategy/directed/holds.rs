@@ -1,4 +1,4 @@
-//! Which threads are held back, and what a failed run teaches.
+//! The threads that are held back, and the holds that a failed run adds.
 
 use crate::analysis::alternatives::AlternativeSource;
 use crate::analysis::alternatives::follow::{
@@ -18,9 +18,9 @@ pub(super) enum Stance {
     Ready(Outcome),
     /// It does not affect the alternative.
     Free,
-    /// It is about to send what a choice wants to see.
+    /// It is about to send the wanted source of a choice.
     IsSource,
-    /// It would overwrite what this choice wants to see.
+    /// It would overwrite the wanted source of this choice.
     Overwrites(usize),
     /// The source of this choice does not exist yet.
     Waits(usize),
@@ -36,7 +36,7 @@ pub(super) struct Hold {
     until: Until,
 }
 
-/// What ends a hold.
+/// The end of a hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Until {
     /// The source of this choice exists.
@@ -147,7 +147,7 @@ pub(super) fn learn(
                 };
                 let all = (0..execution.threads.len()).map(ThreadId::new);
                 for sender in all.filter(|&one| is_thread(execution, one, &point.thread)) {
-                    // The receiver holds what the sender needs.
+                    // The receiver holds an object that the sender needs.
                     if let Some(object) = state.pending(sender).object()
                         && !state.is_enabled(sender)
                         && execution.objects[object.index()].held_by(thread)
@@ -171,8 +171,8 @@ pub(super) fn learn(
     }
 }
 
-/// Holds back the source until another event, or before the acquisition of what its thread holds by
-/// then.
+/// Holds back the source until another event, or before the acquisition of an object that its
+/// thread holds by then.
 fn hold_source(state: &State, source: EventId, until: EventId) -> Hold {
     let execution = state.execution();
     let events = execution.events.iter();

@@ -1,10 +1,10 @@
 //! Directed execution: runs the program so that given receives have given sources.
 //!
 //! First by holding threads back: a receive until its source exists, the source until no other
-//! thread can run, and others from overwriting it in between. If that blocks, because a thread is
-//! held back that holds what another one needs, the next run holds back earlier. If that does not
-//! help, the exhaustive search looks for an execution that fits. If there is none, the alternative is
-//! impossible, and the executions of the search show why.
+//! thread can run, and others from overwriting it in between. If that blocks, because a thread that
+//! is held back holds an object that another one needs, the next run holds it back earlier. If that
+//! does not help, the exhaustive search looks for an execution that fits. If there is none, the
+//! alternative is impossible, and the executions of the search show the reason.
 
 mod holds;
 mod pending;
@@ -24,7 +24,7 @@ use crate::search::Exhaustive;
 use crate::world::State;
 use crate::world::strategy::{Capabilities, Extent, Progress, Repeat, Strategy};
 
-/// Number of runs that hold threads back before the search begins.
+/// Maximum number of runs that hold threads back before the search begins.
 const MAX_GREEDY: u32 = 12;
 
 /// Searches for one execution that fits an alternative.
@@ -78,7 +78,7 @@ impl Directed {
         self.found
     }
 
-    /// Number of runs that did not fit.
+    /// Returns the number of runs that did not fit.
     pub fn attempts(&self) -> u64 {
         self.attempts
     }
@@ -88,7 +88,7 @@ impl Directed {
         &self.alternative
     }
 
-    /// Returns why no execution fits; `None` unless all were examined to their ends.
+    /// Returns the reason why no execution fits; `None` unless all were examined to their ends.
     pub fn why(&self) -> Option<Why> {
         match &self.phase {
             Phase::Searching(search)
@@ -192,7 +192,8 @@ impl Strategy for Directed {
         let counts = !matches!(ending, Ending::Discarded | Ending::Diverged(_));
         self.found = counts && self.follower.fits();
         self.attempts += u64::from(!self.found);
-        self.is_cut |= *ending == Ending::TooManyEvents && self.follower.wrong().next().is_none();
+        let is_cut = matches!(ending, Ending::TooManyEvents | Ending::OutOfTime);
+        self.is_cut |= is_cut && self.follower.wrong().next().is_none();
         self.evidence.add(execution, &self.follower);
         match &mut self.phase {
             Phase::Searching(search) => search.end(execution, ending),

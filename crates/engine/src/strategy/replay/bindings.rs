@@ -13,12 +13,12 @@ use crate::model::operation::Operation;
 use crate::model::schedule::ScheduleStep;
 use crate::world::State;
 
-/// How well a step matches a pending operation.
+/// The degree to which a step matches a pending operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fit {
     /// Does not match.
     No,
-    /// Matches as far as is known; the thing may be one that the schedule does not mention.
+    /// Matches as far as is known; the schedule may not mention the thing.
     Perhaps,
     /// Matches.
     Yes,
@@ -117,8 +117,8 @@ impl Bindings {
         }
     }
 
-    /// True when the thread's pending operation is on something that the schedule mentions, or that
-    /// may be what the step means.
+    /// True when the thread's pending operation uses a thing that the schedule mentions, or that
+    /// may be the one of the step.
     pub(super) fn is_related(&self, step: &ScheduleStep, thread: ThreadId, state: &State) -> bool {
         let execution = state.execution();
         let things = naming::things(state.pending(thread), execution);

@@ -4,8 +4,8 @@
 //! program: its thread performs it as soon as it can, before the next operation that the schedule
 //! mentions. After the end of the schedule each thread runs as far as it can.
 //!
-//! Whether the program's first `load AtomicU32` is the schedule's or a new one may show only later.
-//! The replay first takes it for the schedule's. If the schedule does not fit then, or the changed
+//! It may be unclear at first whether an operation is the one of a step or a new one of the same
+//! name. The replay first takes it for the step. If the schedule does not fit then, or the changed
 //! program does not fail, it runs again and takes one such operation for a new one, then two. If it
 //! never fits, the last run follows the attempt that got furthest and stops where the program
 //! differs.
@@ -27,9 +27,9 @@ use crate::world::State;
 use crate::world::strategy::{Progress, Repeat, Strategy};
 use bindings::{Bindings, Fit};
 
-/// Maximum number of runs.
+/// Maximum number of runs; the number of combinations of new operations is exponential.
 const MAX_ATTEMPTS: usize = 200;
-/// Operations after which a thread is taken never to reach the one that the schedule has for it.
+/// Operations after which a thread is assumed never to reach its next step of the schedule.
 const MAX_PASSED_OVER: usize = 1_000;
 
 /// One execution along a schedule.
@@ -60,7 +60,7 @@ struct Attempt {
     /// Indexes of the ambiguous operations that are taken for new.
     new: Vec<usize>,
     questions: usize,
-    /// True when the program did something that the schedule does not mention.
+    /// True when the program performed an operation that the schedule does not mention.
     differs: bool,
     /// The operation that the thread of the next step performed instead.
     instead: Option<Operation>,
@@ -69,10 +69,10 @@ struct Attempt {
     stops_at: Option<usize>,
 }
 
-/// What to do about the next step.
+/// The action for the next step.
 enum Next {
     Run(Choice),
-    /// The thread does this instead; `None` if it has ended.
+    /// The thread performs this instead; `None` if it has ended.
     Differs(Option<Operation>),
 }
 
@@ -108,7 +108,7 @@ impl Replay {
         self.attempt.bindings.fit(step, thread, state)
     }
 
-    /// Returns a thread that can do something unmentioned before its next step.
+    /// Returns a thread that can perform an unmentioned operation before its next step.
     fn ahead(&mut self, state: &State) -> Option<ThreadId> {
         let names = std::mem::take(&mut self.names);
         let mut found: Option<ThreadId> = None;
@@ -165,7 +165,7 @@ impl Replay {
         }
         let Some(step) = self.steps.get(self.attempt.position).cloned() else {
             self.attempt.differs = true;
-            return Next::Run(Choice::run(whoever_ran_last(state)));
+            return Next::Run(Choice::run(last_enabled_thread(state)));
         };
         let thread = self.attempt.bindings.thread(&step.thread, state);
         // Written by hand, without the creation of the thread.
@@ -269,7 +269,7 @@ impl Attempt {
 }
 
 /// Returns the last thread while it is enabled, else the first enabled one.
-fn whoever_ran_last(state: &State) -> ThreadId {
+fn last_enabled_thread(state: &State) -> ThreadId {
     let last = state.execution().events.last().map(|event| event.id.thread);
     let first = state.enabled().iter().min().copied();
     let last = last.filter(|&thread| state.is_enabled(thread));
@@ -353,7 +353,7 @@ impl Strategy for Replay {
         }
     }
 
-    /// The schedule may come from a build in which the loop looked different.
+    /// The loop may have looked different in the build that the schedule comes from.
     fn repeats(&mut self, state: &State, thread: ThreadId) -> Repeat {
         let names = std::mem::take(&mut self.names);
         let is = |name: &&Arc<str>| self.attempt.bindings.thread(name, state) == Some(thread);

@@ -44,7 +44,7 @@ impl Enumerate {
         }
     }
 
-    /// Like [`Enumerate::new`], but performs an operation that no other thread can observe as soon
+    /// Creates an enumeration that performs an operation that no other thread can observe as soon
     /// as it is pending. This leaves out most schedules and no class.
     pub fn private_first() -> Self {
         Enumerate {
@@ -120,7 +120,7 @@ impl Strategy for Enumerate {
         self.steps.truncate(self.depth);
     }
 
-    /// Same answer as the exhaustive search, so that the two can be compared.
+    /// Decides as the exhaustive search does, so that the two can be compared.
     fn repeats(&mut self, _state: &State, _thread: ThreadId) -> Repeat {
         Repeat::Stop
     }

@@ -18,7 +18,7 @@ impl Family {
         self.places.clear();
     }
 
-    /// Number of known positions.
+    /// Returns the number of known positions.
     pub(super) fn places(&self) -> usize {
         self.children.len()
     }

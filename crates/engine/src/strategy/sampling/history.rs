@@ -18,7 +18,7 @@ use crate::strategy::sampling;
 use crate::world::State;
 use crate::world::strategy::{Capabilities, Randomness, Strategy};
 
-/// Maximum number of decisions stored; later ones are not.
+/// Maximum number of stored decisions, to bound the memory; later ones are not stored.
 const MOST_DECISIONS: usize = 1 << 20;
 
 /// Random scheduling that prefers new decisions.

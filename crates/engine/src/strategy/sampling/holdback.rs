@@ -1,8 +1,8 @@
 //! Delays threads at given source locations, so that they are there at the same time.
 //!
 //! This tests whether locks taken in different orders can deadlock. Every thread that is about to
-//! take its second lock waits until no other thread can run. If each then holds what another one
-//! wants, that is a deadlock. (DeadlockFuzzer, Joshi et al., PLDI 2009, does the same.)
+//! take its second lock waits until no other thread can run. If each then holds a lock that another
+//! one wants, that is a deadlock. (DeadlockFuzzer, Joshi et al., PLDI 2009, does the same.)
 
 use crate::base::ids::{SiteId, ThreadId};
 use crate::base::outcome::Outcome;

@@ -32,41 +32,13 @@ pub(super) use races::races;
 pub(super) use shares::Shares;
 pub(super) use target::Target;
 
+pub(super) use crate::world::walk::{any, below, run};
+
 use crate::base::ids::ThreadId;
-use crate::base::outcome::Outcome;
 use crate::base::rng::Rng;
-use crate::model::choice::Choice;
 use crate::model::ending::Ending;
 use crate::model::operation::{Chance, Operation};
 use crate::world::State;
-
-/// Returns a random number below `bound`; draws nothing if there is only one.
-#[inline]
-pub(super) fn below(rng: &mut Rng, bound: u32) -> u32 {
-    if bound == 1 {
-        0
-    } else {
-        rng.below(bound as usize) as u32
-    }
-}
-
-/// Chooses the thread, with a uniformly drawn possible outcome.
-#[inline]
-pub(super) fn run(rng: &mut Rng, state: &State, thread: ThreadId) -> Choice {
-    let outcomes = state.outcomes(thread);
-    let mut outcome = Outcome::nth(below(rng, outcomes));
-    while !outcome.is_first() && !state.allows(thread, outcome) {
-        outcome = Outcome::nth(below(rng, outcomes));
-    }
-    Choice { thread, outcome }
-}
-
-/// Returns a uniformly drawn enabled thread.
-#[inline]
-pub(super) fn any(rng: &mut Rng, state: &State) -> ThreadId {
-    let enabled = state.enabled();
-    enabled[below(rng, enabled.len() as u32) as usize]
-}
 
 /// Draws a position with a probability proportional to its weight; `None` if all weights are zero.
 #[inline]

@@ -1,7 +1,7 @@
 //! Noise: threads run on, with a random preemption now and then.
 //!
 //! A thread runs until it blocks, yields or ends; at every step another thread preempts it with
-//! some probability. That is what noise makers do to uncontrolled programs (Edelstein, Farchi, Nir,
+//! some probability. Noise makers do the same to uncontrolled programs (Edelstein, Farchi, Nir,
 //! Ratsaby, Ur, "Multithreaded Java Program Test Generation", IBM Systems Journal 2002). Little
 //! noise gives few preemptions, much noise is a random walk.
 
@@ -10,6 +10,7 @@ use crate::base::ids::ThreadId;
 use crate::base::rng::Rng;
 use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
+use crate::model::operation::Operation;
 use crate::strategy::sampling;
 use crate::world::State;
 use crate::world::strategy::{Capabilities, Strategy};
@@ -24,7 +25,7 @@ pub struct Noise {
     probability: f64,
     foregone: Foregone,
     turns: Turns,
-    /// The last thread, and whether it yielded or slept.
+    /// The last thread, and true when it yielded.
     last: Option<(ThreadId, bool)>,
 }
 
@@ -42,8 +43,8 @@ impl Noise {
 
     fn pick(&mut self, state: &State) -> ThreadId {
         match self.last {
-            Some((last, makes_way)) if state.is_enabled(last) => {
-                match makes_way || self.rng.unit() < self.probability {
+            Some((last, yielded)) if state.is_enabled(last) => {
+                match yielded || self.rng.unit() < self.probability {
                     true => self.other(state, last),
                     false => last,
                 }
@@ -83,7 +84,7 @@ impl Strategy for Noise {
             self.turns = Turns::default();
             thread = self.other(state, thread);
         }
-        self.last = Some((thread, state.pending(thread).makes_way()));
+        self.last = Some((thread, *state.pending(thread) == Operation::Yield));
         Ok(sampling::run(&mut self.rng, state, thread))
     }
 

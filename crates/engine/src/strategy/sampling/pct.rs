@@ -10,7 +10,7 @@
 //! Only steps with several enabled threads count; their number is learned from earlier executions.
 //! The guarantee holds for threads that do not busy-wait for each other. For fairness to those that
 //! do, a thread that yields drops below all others, and so does one that has run for very long. If
-//! that does not help, the rest of the execution is a random walk.
+//! that does not help, the rest of the execution is a random walk. A sleep is a step like any other.
 
 use super::{Foregone, Turns};
 use crate::base::ids::ThreadId;
@@ -18,14 +18,16 @@ use crate::base::rng::Rng;
 use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Ending};
 use crate::model::execution::Execution;
+use crate::model::operation::Operation;
 use crate::strategy::sampling;
 use crate::world::State;
 use crate::world::strategy::{Capabilities, Strategy};
 
-/// Number of executions during which longer ones than so far are expected.
+/// Number of first executions for which the expected length is raised, because longer ones are
+/// likely to follow.
 const FEW: u64 = 10;
-/// Consecutive steps after which a thread is taken to busy-wait, or twice the length of the longest
-/// execution if that is more.
+/// Consecutive steps after which a thread is assumed to busy-wait, or twice the length of the
+/// longest execution if that is more.
 const LONG_TURN: u64 = 256;
 /// Number of such turns after which the rest of the execution is a random walk.
 const MOST_LONG_TURNS: u32 = 8;
@@ -80,7 +82,7 @@ impl Pct {
         }
     }
 
-    /// Expected number of steps; 0 if unknown.
+    /// Returns the expected number of steps; 0 if unknown.
     fn length(&self) -> u64 {
         match self.executions {
             0..FEW => self.longest + self.longest.div_ceil(5),
@@ -157,7 +159,7 @@ impl Strategy for Pct {
             self.levels.push(level);
         }
         let thread = self.pick(state);
-        if state.pending(thread).makes_way() {
+        if *state.pending(thread) == Operation::Yield {
             self.lower(thread);
         }
         Ok(sampling::run(&mut self.rng, state, thread))
@@ -170,7 +172,8 @@ impl Strategy for Pct {
         }
     }
 
-    /// A priority starves the others while its thread busy-waits, so loops are watched early.
+    /// A priority starves the others while its thread busy-waits, so short executions are watched
+    /// for spin loops as well.
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             reads_repetitions: true,

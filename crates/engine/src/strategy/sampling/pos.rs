@@ -5,7 +5,7 @@
 //! the many orders of independent operations do not influence the order of dependent ones. (Yuan,
 //! Yang, Gu, "Partial Order Aware Concurrency Sampling", CAV 2018.)
 //!
-//! Threads that busy-wait and race with each other get a new priority at every step, so one of them
+//! Threads that busy-wait and race with each other get a new priority at every step. So one of them
 //! nearly always precedes a thread with a low priority, even if they wait for that one. So all
 //! priorities are redrawn now and then.
 

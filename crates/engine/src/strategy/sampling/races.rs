@@ -1,4 +1,4 @@
-//! Races between pending operations: whether their order may matter.
+//! Races between pending operations: pairs whose order may matter.
 
 use crate::base::ids::ThreadId;
 use crate::model::operation::{Operation, Ports};

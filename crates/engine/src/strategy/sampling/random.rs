@@ -3,9 +3,8 @@
 use crate::base::rng::Rng;
 use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
-use crate::strategy::sampling;
-use crate::world::State;
 use crate::world::strategy::{Capabilities, Strategy};
+use crate::world::{State, walk};
 
 /// A random walk; the same seed gives the same schedules.
 #[derive(Clone, Debug)]
@@ -21,10 +20,16 @@ impl Random {
         }
     }
 
+    /// Returns the random numbers from which all choices are drawn.
+    #[inline(always)]
+    pub(crate) fn rng(&mut self) -> &mut Rng {
+        &mut self.rng
+    }
+
     #[inline]
     pub(crate) fn pick(&mut self, state: &State) -> Choice {
-        let thread = sampling::any(&mut self.rng, state);
-        sampling::run(&mut self.rng, state, thread)
+        let thread = walk::any(&mut self.rng, state);
+        walk::run(&mut self.rng, state, thread)
     }
 }
 

@@ -123,8 +123,8 @@ impl Shares {
         self.make_room();
     }
 
-    /// Expected number of counted events of the thread before its next join, those of threads
-    /// spawned until then included. Not positive if it had more than in earlier executions.
+    /// Returns the expected number of counted events of the thread before its next join, those of
+    /// threads spawned until then included. Not positive if it had more than in earlier executions.
     #[inline]
     pub(crate) fn left(&self, thread: ThreadId) -> f64 {
         let Now { stretch, done } = self.now[thread.index()];
@@ -132,7 +132,7 @@ impl Shares {
         known.stretches.get(stretch).map_or(0.0, Mean::value) - done
     }
 
-    /// Records a step of the thread; `counts` says whether it is counted.
+    /// Records a step of the thread; `counts` is true when it is counted.
     #[inline]
     pub(crate) fn performs(&mut self, thread: ThreadId, operation: &Operation, counts: bool) {
         let now = &mut self.now[thread.index()];

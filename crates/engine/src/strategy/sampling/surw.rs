@@ -5,9 +5,10 @@
 //! fewer events share the probability than if all events do. Every execution draws one location or
 //! object used by several threads, with a probability proportional to its uses in the execution
 //! before. The thread that uses it next is drawn in proportion to its remaining uses (`shares.rs`),
-//! and other threads about to use it wait for that one. Everything else is scheduled by random
-//! priorities, redrawn for every operation. The first execution only collects what there is. (Zhao,
-//! Wolff, Mathur, Roychoudhury, "Selectively Uniform Concurrency Testing", ASPLOS 2025.)
+//! and other threads about to use it wait for that one. All other operations are scheduled by
+//! random priorities, redrawn for every operation. The first execution only collects the locations
+//! and objects. (Zhao, Wolff, Mathur, Roychoudhury, "Selectively Uniform Concurrency Testing",
+//! ASPLOS 2025.)
 
 use super::{Foregone, Priorities, Shares, Target};
 use crate::base::ids::ThreadId;

@@ -15,7 +15,7 @@ use crate::model::operation::Operation;
 pub(crate) struct Thing(usize);
 
 impl Thing {
-    /// Returns what the operation uses.
+    /// Returns the thing that the operation uses.
     #[inline]
     pub(crate) fn of(operation: &Operation) -> Option<Thing> {
         match operation.object() {

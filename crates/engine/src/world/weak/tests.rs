@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 
 use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::base::outcome::Outcome;
+use crate::base::rng::Rng;
 use crate::memory::happens_before::{EveryEvent, HappensBefore, LatestWrites};
 use crate::memory::{Model, Weakness};
 use crate::model::choice::Choice;
@@ -47,8 +48,8 @@ impl Dispatch for Box<dyn Strategy> {
         (**self).choose(state)
     }
 
-    fn skips_trivial_choices(&self) -> bool {
-        false
+    fn random_walk(&mut self) -> Option<&mut Rng> {
+        None
     }
 
     fn strategy(&self) -> &dyn Strategy {
@@ -60,7 +61,7 @@ impl Dispatch for Box<dyn Strategy> {
     }
 }
 
-/// What C11 defines, computed anew for a prefix of an execution and without any clock.
+/// The definitions of C11, evaluated for a prefix of an execution without any clock.
 struct Definition<'a> {
     execution: &'a Execution,
     events: &'a [Event],
@@ -93,7 +94,7 @@ impl<'a> Definition<'a> {
         self.events.iter().position(|it| it.id == id).unwrap()
     }
 
-    /// Earlier events that synchronize with the event, except through memory.
+    /// Returns the earlier events that synchronize with the event, except through memory.
     fn released_elsewhere(&self, position: usize, event: &Event) -> Vec<usize> {
         let earlier = |holds: &dyn Fn(&Event) -> bool| -> Vec<usize> {
             (0..position)
@@ -150,7 +151,7 @@ impl<'a> Definition<'a> {
         self.execution.objects[object.index()].synchronization(call, event.reply)
     }
 
-    /// The events with which the members of a group pass the barrier, performed or not.
+    /// Returns the events with which the members of a group pass the barrier, performed or not.
     fn group(&self, event: &Event) -> Vec<EventId> {
         let (name, members) = self.execution.group(event).unwrap();
         let of = |thread: ThreadId| {
@@ -168,7 +169,7 @@ impl<'a> Definition<'a> {
         members.into_iter().map(of).collect()
     }
 
-    /// Earlier events of the same thread.
+    /// Returns the earlier events of the same thread.
     fn program_order(&self, position: usize) -> impl Iterator<Item = usize> + '_ {
         let thread = self.events[position].id.thread;
         (0..position).filter(move |&it| self.events[it].id.thread == thread)
@@ -194,7 +195,7 @@ impl<'a> Definition<'a> {
         }
     }
 
-    /// Releases that synchronize with the event.
+    /// Returns the releases that synchronize with the event.
     fn synchronizing(&self, position: usize) -> Vec<usize> {
         let event = &self.events[position];
         if !matches!(self.ordering(event), Acquire | AcqRel) {
@@ -224,20 +225,20 @@ impl<'a> Definition<'a> {
         found
     }
 
-    /// The thread's events, and those that happen before them.
+    /// Returns the thread's events, and those that happen before them.
     fn known(&self, thread: ThreadId) -> u128 {
         let own = (0..self.events.len()).rfind(|&it| self.events[it].id.thread == thread);
         own.map_or(0, |last| self.before[last] | 1 << last)
     }
 
-    /// The vector clock of the thread.
+    /// Returns the vector clock of the thread.
     fn clock(&self, thread: ThreadId, threads: usize) -> Vec<u32> {
         let mut clock = vec![0; threads];
         for (position, event) in self.events.iter().enumerate() {
             if self.known(thread) >> position & 1 == 0 {
                 continue;
             }
-            // The members of a group pass a barrier at once.
+            // All members of a group pass a barrier in one step.
             let passes = match event.operation {
                 Operation::Meet { .. } => self.group(event),
                 _ => vec![event.id],
@@ -250,8 +251,8 @@ impl<'a> Definition<'a> {
         clock
     }
 
-    /// The clock of the last event's causes: program order, the sources of all other events, and for a
-    /// pass of a barrier the arrivals of its group and of earlier groups.
+    /// Returns the clock of the last event's causes: program order, the sources of all other
+    /// events, and for a pass of a barrier the arrivals of its group and of earlier groups.
     fn causal_clock(&self, threads: usize) -> Vec<u32> {
         let mut before: Vec<u128> = Vec::new();
         for (position, event) in self.events.iter().enumerate() {
@@ -288,7 +289,7 @@ impl<'a> Definition<'a> {
         clock
     }
 
-    /// Number of writes that the thread's next access must not come before.
+    /// Returns the number of writes that the thread's next access must not precede.
     fn floor(&self, thread: ThreadId, location: LocationId) -> usize {
         let writes = &self.coherence[location.index()];
         let rank = |id: EventId| writes.iter().position(|&it| it == id).map(|it| it + 1);
@@ -301,7 +302,7 @@ impl<'a> Definition<'a> {
         ranks.max().unwrap_or(0)
     }
 
-    /// Possible outcomes of an access.
+    /// Returns the possible outcomes of an access.
     fn outcomes(&self, state: &State, thread: ThreadId, operation: &Operation) -> Vec<u32> {
         let Some(location) = operation.location() else {
             return vec![0];
@@ -445,7 +446,7 @@ fn clocks_and_outcomes_are_as_defined() {
     assert!(widest > 8 && stale_writes > 250, "{widest} {stale_writes}");
 }
 
-/// For a write, the number of writes behind it.
+/// Returns for a write the number of later writes in coherence order.
 fn written(event: &Event) -> Option<u32> {
     match event.operation {
         Operation::Store { .. } | Operation::HangUp { .. } => Some(event.back()),
@@ -457,7 +458,7 @@ fn written(event: &Event) -> Option<u32> {
     }
 }
 
-/// Objects of a random program, and what its threads have done to them.
+/// Objects of a random program, and the hang-ups and joins of its threads.
 struct Objects {
     mutex: ObjectId,
     rwlock: ObjectId,
@@ -470,7 +471,7 @@ struct Objects {
 }
 
 impl Objects {
-    /// A random operation, one that the thread may perform now or once another thread lets it.
+    /// Returns a random operation that the thread may perform now or once another thread lets it.
     fn random_operation(
         &mut self,
         rng: &mut fastrand::Rng,
@@ -572,7 +573,7 @@ impl Objects {
     }
 }
 
-/// Clocks of executions with stale reads and without: while they run, and afterwards.
+/// Compares clocks of executions with stale reads and without: while they run, and afterwards.
 #[test]
 fn clocks_of_objects_are_as_defined() {
     let mut world =
@@ -656,7 +657,7 @@ fn clocks_of_objects_are_as_defined() {
     assert!(acquired.iter().all(|&count| count > 30), "{acquired:?}");
 }
 
-/// A number for each way to synchronize beside memory.
+/// Returns a number for each way to synchronize besides memory.
 fn kind(event: &Event) -> usize {
     match event.operation {
         Operation::Begin => 0,

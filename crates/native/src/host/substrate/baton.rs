@@ -20,7 +20,7 @@ impl Baton {
         Baton(AtomicU32::new(side as u32))
     }
 
-    /// Lets the other go on.
+    /// Passes the turn to this side and wakes it.
     pub(super) fn hand_to(&self, side: Side) {
         self.0.store(side as u32, Ordering::Release);
         futex(&self.0, libc::FUTEX_WAKE, 1);
@@ -47,8 +47,8 @@ fn futex(word: &AtomicU32, operation: i32, value: u32) {
 
 /// Ends the calling OS thread without destructors.
 pub(super) fn exit() -> ! {
-    // SAFETY: `exit` ends the OS thread without destructors. The thread that joins it waits for that before
-    // it uses the stack.
+    // SAFETY: `exit` ends the OS thread without destructors. The joining thread waits for that
+    // before it uses the stack.
     unsafe { system::call(libc::SYS_exit, [0; 6]) };
     unreachable!("raddle: the thread has ended")
 }

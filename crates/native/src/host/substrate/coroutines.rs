@@ -9,13 +9,13 @@ use crate::abi::stack::{self, Frame};
 use crate::host::mode::{self, host_pointer, next_epoch};
 use crate::host::tls;
 
-/// Threads as coroutines.
+/// The substrate with threads as coroutines.
 pub(crate) struct Coroutines;
 
 /// True if the thread pointer can be changed without a system call.
 static IS_FAST: AtomicBool = AtomicBool::new(false);
 
-/// The kernel lets programs use `wrfsbase`.
+/// Bit that the kernel sets if programs may use `wrfsbase`.
 const HWCAP2_FSGSBASE: u64 = 1 << 1;
 const ARCH_SET_FS: usize = 0x1002;
 
@@ -64,7 +64,7 @@ impl Substrate for Coroutines {
 
 #[inline(always)]
 fn set_thread_pointer(pointer: usize) {
-    // SAFETY: the caller has a block of thread-local storage there, and code on both sides of the
+    // SAFETY: the caller has a block of thread-local storage there. Code before and after the
     // change is in different functions, none of which keeps an address in the other's block.
     unsafe {
         if IS_FAST.load(Relaxed) {
@@ -83,7 +83,7 @@ fn set_thread_pointer(pointer: usize) {
     }
 }
 
-/// Never inlined, so that nothing of it happens before the thread pointer is right.
+/// Calls `work`. Never inlined, so that no part of it runs before the thread pointer is set.
 #[inline(never)]
 fn apart<R>(work: impl FnOnce() -> R) -> R {
     next_epoch();
@@ -110,7 +110,7 @@ fn become_guest(guest: usize) {
     GUEST.store(guest, Relaxed);
 }
 
-/// From the code of any guest: host code follows.
+/// Switches to host code from the code of any guest.
 #[inline(always)]
 fn leave_guest() {
     GUEST.store(0, Relaxed);

@@ -1,9 +1,9 @@
-//! Where the program's threads run.
+//! Substrates of the program's threads.
 //!
-//! To the engine each is a coroutine on the OS thread that runs the check. By default
-//! ([`Coroutines`]) its code runs right there, with the thread pointer changed. Where that cannot be
-//! trusted, or to compare, its code runs on an OS thread of its own ([`OsThreads`]), and the coroutine
-//! stands in for it. Either way one runs at a time and they do the same, event for event.
+//! To the engine each thread is a coroutine on the OS thread that runs the check. By default
+//! ([`Coroutines`]) its code runs right there, with the thread pointer changed. Where that does not
+//! work, or to compare, its code runs on an OS thread of its own ([`OsThreads`]), represented by
+//! the coroutine. Either way one runs at a time and they perform the same events.
 //!
 //! The first thread of an execution shares the thread-local storage of the OS thread that runs the
 //! check, and always runs there.
@@ -28,21 +28,21 @@ pub(crate) trait Substrate {
     /// Creates the resources of a thread with this number; returns its thread pointer.
     fn create(number: usize) -> usize;
 
-    /// Lets a guest run until its function returns or is left.
+    /// Runs a guest until its function returns or is left.
     ///
     /// # Safety
     ///
     /// As for [`mode::run`].
     unsafe fn run(task: (usize, usize), pointer: usize, frame: *mut Frame) -> usize;
 
-    /// Runs host code on behalf of the guest that calls.
+    /// Runs host code on behalf of the calling guest.
     fn host<R>(work: impl FnOnce() -> R) -> R;
 
-    /// The execution is over: nothing is left of its threads.
+    /// Removes the threads of the execution at its end.
     fn end_execution();
 }
 
-/// The substrates there are.
+/// The kinds of substrates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SubstrateKind {
     Coroutines,
@@ -69,7 +69,7 @@ pub(crate) fn choose(wanted: Option<raddle_settings::Substrate>) {
     IS_OS.store(kind == SubstrateKind::OsThreads, Relaxed);
 }
 
-/// Coroutines, if they work here.
+/// Returns coroutines, if the self-test passes, and OS threads otherwise.
 fn tested() -> SubstrateKind {
     coroutines::prepare();
     match self_test::run() {
@@ -89,7 +89,7 @@ pub(crate) fn is_os() -> bool {
     IS_OS.load(Relaxed)
 }
 
-/// A check begins; it ends when the value is dropped.
+/// Prepares the substrate for a check, which ends when the value is dropped.
 pub(crate) fn begin() -> Option<os::Pinned> {
     is_os().then(os::Pinned::new)
 }
@@ -102,7 +102,7 @@ pub(crate) fn create(number: usize) -> usize {
     }
 }
 
-/// The execution is over: nothing is left of its threads.
+/// Removes the threads of the execution at its end.
 pub(crate) fn end_execution() {
     match is_os() {
         false => Coroutines::end_execution(),
@@ -110,8 +110,8 @@ pub(crate) fn end_execution() {
     }
 }
 
-/// Where the stack ends that the guest with this thread pointer has to itself, if it is not that of its
-/// coroutine.
+/// Returns the end of the stack of the guest with this thread pointer, if it is not its
+/// coroutine's.
 pub(crate) fn end_of_stack(pointer: usize) -> Option<usize> {
     match of(pointer) {
         SubstrateKind::Coroutines => None,
@@ -119,7 +119,7 @@ pub(crate) fn end_of_stack(pointer: usize) -> Option<usize> {
     }
 }
 
-/// In guest mode: where the guest's part of its stack ends, if it is not that of its coroutine.
+/// In guest mode: returns the end of the guest's part of its stack, if it is not its coroutine's.
 pub(crate) fn bottom() -> Option<usize> {
     match of(guest::thread_pointer()) {
         SubstrateKind::Coroutines => None,
@@ -127,7 +127,7 @@ pub(crate) fn bottom() -> Option<usize> {
     }
 }
 
-/// In guest mode: leaves the function that the guest is in, if that is not on the stack of its coroutine.
+/// In guest mode: leaves the current function of the guest, if it is not on its coroutine's stack.
 pub(crate) fn leave(result: usize) {
     if of(guest::thread_pointer()) == SubstrateKind::OsThreads {
         os::leave(result);

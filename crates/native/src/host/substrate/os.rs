@@ -15,7 +15,7 @@ use crate::abi::stack::{self, Frame};
 use crate::host::mode::next_epoch;
 use crate::host::process_state::ProcessState;
 
-/// Threads as OS threads.
+/// The substrate with threads as OS threads.
 pub(crate) struct OsThreads;
 
 #[derive(Default)]
@@ -25,7 +25,7 @@ struct Threads {
         reason = "a thread must not move while the list grows"
     )]
     running: Vec<Box<Thread>>,
-    /// Memory of those that have ended.
+    /// Memory of threads that have ended.
     unused: Vec<usize>,
 }
 
@@ -33,7 +33,7 @@ static THREADS: ProcessState<Threads> = ProcessState::new(Threads {
     running: Vec::new(),
     unused: Vec::new(),
 });
-/// The thread that has the token, if it is not the host.
+/// The thread that has the token; null while the host has it.
 static CURRENT: AtomicPtr<Thread> = AtomicPtr::new(std::ptr::null_mut());
 
 fn find(pointer: usize) -> Option<*const Thread> {
@@ -53,7 +53,7 @@ pub(super) fn bottom() -> usize {
     unsafe { (*CURRENT.load(Relaxed)).frame().stack() }
 }
 
-/// Leaves the function that the calling guest is in; it has the token.
+/// Leaves the current function of the calling guest, which has the token.
 pub(super) fn leave(result: usize) -> ! {
     // SAFETY: `CURRENT` is the thread that calls this, inside of the function of its last frame. Callers have
     // nothing to drop.
@@ -95,7 +95,7 @@ impl Substrate for OsThreads {
         // because the OS thread is still inside of its own.
         let result = unsafe { stack::call(stand_in, &raw const task as usize, frame) };
         if known.depth() > depth {
-            known.tell(Order::Leave { depth });
+            known.give(Order::Leave { depth });
         }
         result
     }
@@ -131,14 +131,14 @@ struct Work<F, R> {
     result: MaybeUninit<R>,
 }
 
-/// Returns the function that does work of this type.
+/// Returns the function that runs work of this type.
 fn runner<F: FnOnce() -> R, R>(_: &Work<F, R>) -> unsafe fn(*mut c_void) {
     do_work::<F, R>
 }
 
 /// # Safety
 ///
-/// Once for each work.
+/// It must be called once for each work.
 unsafe fn do_work<F: FnOnce() -> R, R>(task: *mut c_void) {
     // SAFETY: the guest waits with the task on its stack, and the host runs each work once, so that it can be
     // taken.
@@ -167,7 +167,7 @@ extern "C" fn stand_in(task: &Task) -> usize {
     loop {
         CURRENT.store(task.thread.cast_mut(), Relaxed);
         GUEST.store(thread.pointer(), Relaxed);
-        match thread.tell(order) {
+        match thread.give(order) {
             Request::Work(work, data) => {
                 next_epoch();
                 // SAFETY: the guest has passed the function together with its data, and waits.
@@ -181,7 +181,8 @@ extern "C" fn stand_in(task: &Task) -> usize {
     }
 }
 
-/// The calling OS thread, and those that it starts, stay on the processor that it is on.
+/// Affinity of the calling OS thread before it was pinned. Meanwhile it and the threads that it
+/// starts stay on one processor.
 pub(crate) struct Pinned(libc::cpu_set_t);
 
 impl Pinned {

@@ -1,5 +1,5 @@
-//! Self-test: can threads be coroutines here? Compares the C library's data structures with the expected
-//! layout, and runs a guest that inspects its own state.
+//! Self-test of coroutines on this system. It compares the C library's data structures with the
+//! expected layout, and runs a guest that inspects its own state.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -15,13 +15,13 @@ use crate::host::{mode, tls};
 pub(super) enum Problem {
     /// The environment forces a failure, for tests.
     Wanted,
-    /// It does not make blocks of thread-local storage for others.
+    /// The C library does not allocate blocks of thread-local storage for others.
     UnknownLibrary,
-    /// A field of the thread's header has something else in it.
+    /// A field of the thread's header has another value than expected.
     Header(&'static str),
     /// The thread pointer cannot be changed.
     ThreadPointer,
-    /// State of a thread that is not its own.
+    /// State that the thread shares with others.
     Shared(&'static str),
 }
 
@@ -37,9 +37,9 @@ impl fmt::Display for Problem {
     }
 }
 
-/// `fail` makes the test fail.
+/// Variable whose value `fail` makes the test fail.
 const VARIABLE: &str = "RADDLE_SELF_TEST";
-/// A value that no thread has in `errno`.
+/// Value that no thread has in `errno`.
 const STRANGE: i32 = 4321;
 
 thread_local! {
@@ -57,7 +57,7 @@ pub(super) fn run() -> Result<(), Problem> {
     look_around()
 }
 
-/// The fields that are copied to the headers of guests, and the number of the thread.
+/// Checks the fields that are copied to the headers of guests, and the number of the thread.
 fn look_at_header() -> Result<(), Problem> {
     let start = guest::thread_pointer();
     // SAFETY: the header of every thread is at its thread pointer, and larger than these offsets.
@@ -75,7 +75,7 @@ fn look_at_header() -> Result<(), Problem> {
         return Err(Problem::Header("number of a thread"));
     }
     if let Some([stack, pointer]) = random {
-        // The first byte is the end of a string, so that strings do not run over it.
+        // The first byte is zero and ends a string, so that strings do not run over it.
         if field(tls::STACK_GUARD) != stack & !0xff {
             return Err(Problem::Header("guard of the stack"));
         }
@@ -86,7 +86,7 @@ fn look_at_header() -> Result<(), Problem> {
     Ok(())
 }
 
-/// State that a guest sees.
+/// State that a guest reads.
 struct Found {
     pointer: usize,
     name: usize,

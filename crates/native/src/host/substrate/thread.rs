@@ -1,8 +1,8 @@
 //! An OS thread under the host's orders.
 //!
-//! The thread waits. The host orders it to run a function. Whenever the function needs the host it makes a
-//! request and waits; meanwhile it may be ordered to run another function, to continue, or to leave the
-//! function that it is in. So its calls are nested like those of its coroutine.
+//! The thread waits. The host orders it to run a function. A function that needs the host makes a
+//! request and waits. Meanwhile the thread may be ordered to run another function, to continue, or
+//! to leave its current function. So its calls are nested like those of its coroutine.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
@@ -15,7 +15,7 @@ use crate::abi::real::real;
 use crate::abi::stack::{self, Frame};
 use crate::host::{arena, dispatch};
 
-/// Room for handlers of signals, below the stack and a page that must not be touched.
+/// Bytes for signal handlers, below the stack and an inaccessible page.
 const HANDLERS: usize = 64 << 10;
 const PAGE: usize = 4096;
 const WHOLE: usize = HANDLERS + PAGE + stack::STACK;
@@ -57,16 +57,17 @@ pub(super) struct Thread {
     baton: Baton,
     order: Cell<Order>,
     request: Cell<Request>,
-    /// Frames of the functions that it is in.
+    /// Frames of the functions that the thread runs, outermost first.
     frames: RefCell<Vec<*const Frame>>,
-    /// The guest's part of the stack is below that.
+    /// End of the guest's part of the stack.
     end_of_stack: Cell<usize>,
     name: Cell<libc::pthread_t>,
     memory: usize,
 }
 
 impl Thread {
-    /// Starts an OS thread with this memory for its stack. It must not move, and must outlive that.
+    /// Starts an OS thread with this memory for its stack. The value must not move, and must
+    /// outlive the OS thread.
     pub(super) fn new(memory: usize) -> Box<Self> {
         let thread = Box::new(Thread {
             baton: Baton::new(Side::Guest),
@@ -113,7 +114,7 @@ impl Thread {
         }
     }
 
-    /// Its thread pointer, which the C library calls it by.
+    /// Returns its thread pointer, which is its name in the C library.
     pub(super) fn pointer(&self) -> usize {
         self.name.get() as usize
     }
@@ -122,20 +123,20 @@ impl Thread {
         self.end_of_stack.get()
     }
 
-    /// Returns the number of functions that it is in.
+    /// Returns the number of nested functions that the thread runs.
     pub(super) fn depth(&self) -> usize {
         self.frames.borrow().len()
     }
 
-    /// The host gives an order and waits for the next request.
-    pub(super) fn tell(&self, order: Order) -> Request {
+    /// For the host: gives an order and waits for the next request.
+    pub(super) fn give(&self, order: Order) -> Request {
         self.order.set(order);
         self.baton.hand_to(Side::Guest);
         self.baton.wait_for(Side::Host);
         self.request.get()
     }
 
-    /// Ends the thread, which is not there any more then; its memory, to be used again.
+    /// Ends the thread; returns its memory for reuse.
     pub(super) fn end(&self) -> usize {
         self.order.set(Order::End);
         self.baton.hand_to(Side::Guest);
@@ -150,7 +151,7 @@ impl Thread {
         self.memory
     }
 
-    /// The thread makes a request and follows orders until it may continue.
+    /// For the thread: makes a request and follows orders until it may continue.
     pub(super) fn ask(&self, request: Request) {
         self.say(request);
         self.obey();
@@ -193,7 +194,7 @@ impl Thread {
         result
     }
 
-    /// Returns the frame of the function that the thread is in.
+    /// Returns the frame of the thread's current function.
     pub(super) fn frame(&self) -> Frame {
         let frames = self.frames.borrow();
         let last = frames.last().expect("raddle: a guest is in a function");
@@ -220,7 +221,7 @@ extern "C" fn live(thread: *mut c_void) -> *mut c_void {
     null::<c_void>().cast_mut()
 }
 
-/// Memory for a thread.
+/// Maps memory for a thread.
 pub(super) fn map() -> usize {
     let memory = arena::map(WHOLE);
     assert!(!memory.is_null(), "raddle: no memory for a thread");
@@ -229,7 +230,7 @@ pub(super) fn map() -> usize {
     memory as usize
 }
 
-/// Makes memory that a thread has used like new.
+/// Zeroes the memory of a thread that has ended.
 pub(super) fn clean(memory: usize) {
     let stack = memory + HANDLERS + PAGE;
     // SAFETY: the thread that used the stack has ended, so that its contents may go.

@@ -2,10 +2,10 @@
 //!
 //! All of raddle's memory is shared by parent and child: its allocations, its variables, and the stacks of
 //! its code. The program's memory is not. When an execution begins, the process forks, and the child
-//! continues with it while the parent waits, on a stack of its own. When the execution is over, the child
-//! saves its position and raddle's thread-local variables, and ends. The parent continues from there, with
-//! all that the engine has learned and with the program's initial state. So everything between two executions
-//! happens in the parent.
+//! continues with it while the parent waits, on a stack of its own. At the end of the execution,
+//! the child saves its position and raddle's thread-local variables, and exits. The parent
+//! continues from there, with the engine's state after the execution and with the program's initial
+//! state. So everything between two executions happens in the parent.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
@@ -19,19 +19,19 @@ use crate::abi::stack::{self, Frame};
 use crate::execution::running;
 use crate::host::{arena, dispatch, mode, shared_memory, substrate, system, tls};
 
-/// Size of the stack of raddle's own code, enough for a check.
+/// Bytes of the stack of raddle's own code, enough for a check.
 const STACK: usize = 16 << 20;
-/// For the parent while it waits, and for the story should the child not come back.
+/// Bytes of the parent's stack while it waits, and for the story if the child is lost.
 const WAITING: usize = 1 << 20;
 const PAGE: usize = 4096;
 
 /// The end of the parent's own stack.
 static PARENTS_STACK: AtomicUsize = AtomicUsize::new(0);
 static IN_CHILD: AtomicBool = AtomicBool::new(false);
-/// The child has come to the end of its execution.
+/// True if the child has reached the end of its execution.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
-/// Frame of the child at that moment.
+/// Frame of the child at the end of its execution.
 static FRAME: FrameCell = FrameCell(UnsafeCell::new(Frame::new()));
 /// A copy of raddle's thread-local variables.
 static VARIABLES: AtomicUsize = AtomicUsize::new(0);
@@ -42,7 +42,7 @@ struct FrameCell(UnsafeCell<Frame>);
 // parent reads it afterwards.
 unsafe impl Sync for FrameCell {}
 
-/// Runs a check, with everything of raddle's shared.
+/// Runs a check, with all of raddle's memory shared.
 pub(super) fn run<R>(check: impl FnOnce() -> R) -> R {
     shared_memory::share_everything(&arena::mapped());
     if PARENTS_STACK.load(Relaxed) == 0 {
@@ -80,8 +80,8 @@ fn runner<F: FnOnce() -> R, R>(_: &Task<F, R>) -> Runner {
 }
 
 unsafe extern "C" fn run_task<F: FnOnce() -> R, R>(task: *mut u8) {
-    // SAFETY: `call` calls this once with its task, so that the check can be taken. Only the parent comes
-    // here and back, so that no second process takes it.
+    // SAFETY: `call` calls this once with its task, so that the check can be taken. Only the parent
+    // enters and returns, so that no second process takes it.
     unsafe {
         let task = task.cast::<Task<F, R>>();
         let check = ManuallyDrop::take(&mut (*task).check);
@@ -90,22 +90,24 @@ unsafe extern "C" fn run_task<F: FnOnce() -> R, R>(task: *mut u8) {
     }
 }
 
-/// An execution begins: from here on the child runs.
+/// Begins an execution: from here on the child runs.
 pub(super) fn split() {
     IS_OVER.store(false, Relaxed);
     shared_memory::begin();
-    // SAFETY: `call_on` needs a stack that is large enough and unused: it is mapped for the parent alone,
-    // which waits on it. Only the child comes back, with a copy.
+    // SAFETY: `call_on` needs a stack that is large enough and unused: it is mapped for the parent
+    // alone, which waits on it. Only the child returns, with a copy.
     unsafe { stack::call_on(PARENTS_STACK.load(Relaxed), fork, null_mut()) };
     IN_CHILD.store(true, Relaxed);
     dispatch::forget();
 }
 
-/// Returns in the child. The parent stays, on its own stack: this one is the child's from now on.
+/// Forks and returns in the child. The parent stays on its own stack: this one is the child's from
+/// now on.
 unsafe extern "C" fn fork(_: *mut u8) {
-    // SAFETY: `fork` leaves locks of other threads taken in the child, but the C library's function releases
-    // its own, and raddle's other threads hold none that a child uses. The other calls have no precondition.
-    // The child is to end with its parent, which may have ended before the child could ask for that.
+    // SAFETY: `fork` leaves locks of other threads taken in the child, but the C library's function
+    // releases its own, and raddle's other threads hold none that a child uses. The other calls
+    // have no precondition. The child must end with its parent, which may have ended before the
+    // child could request that.
     unsafe {
         let parent = libc::getpid();
         match real!(fn fork() -> c_int)() {
@@ -120,7 +122,7 @@ unsafe extern "C" fn fork(_: *mut u8) {
     }
 }
 
-/// An execution is over: from here on the parent runs.
+/// Ends an execution: from here on the parent runs.
 pub(super) fn join() {
     if !IN_CHILD.load(Relaxed) {
         return;
@@ -138,7 +140,7 @@ pub(super) fn join() {
     EXECUTIONS.fetch_add(1, Relaxed);
 }
 
-/// The child has done its part.
+/// Ends the child at the end of its execution.
 extern "C" fn end(_: usize) -> usize {
     IN_CHILD.store(false, Relaxed);
     IS_OVER.store(true, Relaxed);
@@ -151,7 +153,7 @@ fn exit(code: usize) -> ! {
     unreachable!("raddle: the process has ended")
 }
 
-/// The parent: waits for the child to end, and goes on where it was.
+/// In the parent: waits for the end of the child, and continues from its position.
 fn wait(child: c_int) -> ! {
     if child < 0 {
         let error = std::io::Error::last_os_error();
@@ -167,8 +169,9 @@ fn wait(child: c_int) -> ! {
     }
     shared_memory::adopt();
     let variables = tls::own();
-    // SAFETY: the copy has as many bytes as the variables. `leave` needs the frame of a call that is still on
-    // its stack: the child was in it, on a stack that both share; and nothing on this stack has a destructor.
+    // SAFETY: the copy has as many bytes as the variables. `leave` needs the frame of a call that
+    // is still on its stack: the child was in it, on a stack that both share. Nothing on this stack
+    // has a destructor.
     unsafe {
         let copy = VARIABLES.load(Relaxed) as *const u8;
         std::ptr::copy_nonoverlapping(copy, variables.start as *mut u8, variables.len());
@@ -176,10 +179,11 @@ fn wait(child: c_int) -> ! {
     }
 }
 
-/// The child has ended in the middle of its execution: prints its story as far as it is known.
+/// Reports a child that ended in the middle of its execution: prints its story as far as it is
+/// recorded.
 fn lose(status: c_int) -> ! {
     let how = match libc::WIFSIGNALED(status) {
-        // Its story was printed before.
+        // The child has printed its story before.
         true if libc::WTERMSIG(status) == libc::SIGSEGV => end_by(libc::SIGSEGV),
         true => format!("was ended by signal {}", libc::WTERMSIG(status)),
         false => format!("ended with status {}", libc::WEXITSTATUS(status)),
@@ -188,7 +192,7 @@ fn lose(status: c_int) -> ! {
     let executions = EXECUTIONS.load(Relaxed);
     let message =
         format!("its process {how}, after {executions} executions in processes of their own");
-    running().tell_last(message);
+    running().report_before_end(message);
     exit(1)
 }
 

@@ -1,4 +1,4 @@
-//! How far the heap was in use when the check began.
+//! End of the used heap at the beginning of the check.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -7,18 +7,18 @@ use crate::memory::heap;
 static END: AtomicUsize = AtomicUsize::new(0);
 static PIECES: AtomicUsize = AtomicUsize::new(0);
 
-/// Remembers it.
+/// Records the end of the heap and the number of pieces.
 pub(super) fn set() {
     END.store(heap::used().end, Relaxed);
     PIECES.store(heap::pieces(), Relaxed);
 }
 
-/// Gives back everything that came later.
+/// Frees all memory allocated since then.
 pub(super) fn reset() {
     heap::reset(END.load(Relaxed));
 }
 
-/// The same, if the program has done so already.
+/// As [`reset`], if the program has freed all pieces allocated since then.
 pub(super) fn reset_if_unused() {
     if heap::pieces() == PIECES.load(Relaxed) {
         reset();

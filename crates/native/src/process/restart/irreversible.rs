@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use crate::host::phase;
 use crate::process::program;
 
-/// True if that was reported, or need not be.
+/// True if such an action was reported, or need not be.
 static IS_REPORTED: AtomicBool = AtomicBool::new(true);
 
-/// Reports it once in the check that begins.
+/// Enables one report in the check that begins.
 pub(super) fn watch() {
     IS_REPORTED.store(false, Relaxed);
 }
 
-/// The program has done something that a snapshot does not undo.
+/// Reports an action of the program that a snapshot does not undo.
 pub(crate) fn notice(what: &str) {
     if phase::is_checking() && !IS_REPORTED.swap(true, Relaxed) {
         if !super::is_chosen() && program::is_checked() {

@@ -1,4 +1,4 @@
-//! How every execution begins with the same state of the program.
+//! Kinds of restart: every execution begins with the same state of the program.
 //!
 //! * [`Restart::Snapshot`]: the program's memory is copied when the check begins, and copied back. State
 //!   of the kernel is not restored.
@@ -39,7 +39,7 @@ pub(crate) fn is_fork() -> bool {
     kind() == Restart::Fork
 }
 
-/// True if memory is all that is put back.
+/// True if only memory is restored.
 pub(crate) fn is_snapshot() -> bool {
     kind() == Restart::Snapshot
 }
@@ -55,7 +55,7 @@ pub(crate) fn choose(wanted: Option<Restart>) {
     SELECTED.store(index.expect("every kind is listed") as u8, Relaxed);
 }
 
-/// Runs a whole check; `stack` is from where on the caller's stack belongs to the program.
+/// Runs a whole check; `stack` is the start of the program's part of the caller's stack.
 pub(crate) fn run<R>(stack: usize, check: impl FnOnce() -> R) -> R {
     match kind() {
         Restart::Snapshot => {
@@ -78,7 +78,7 @@ pub(crate) fn run<R>(stack: usize, check: impl FnOnce() -> R) -> R {
     }
 }
 
-/// An execution begins, in its first thread.
+/// Begins an execution, in its first thread.
 pub(crate) fn begin_execution() {
     match kind() {
         Restart::Snapshot => snapshot::restore(),
@@ -90,7 +90,7 @@ pub(crate) fn begin_execution() {
     }
 }
 
-/// An execution is over, and nothing more of the program runs in it.
+/// Ends an execution, in which no code of the program runs any more.
 pub(crate) fn end_execution() {
     if is_fork() {
         fork::join();

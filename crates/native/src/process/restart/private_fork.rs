@@ -1,4 +1,4 @@
-//! Children of the program, which are to share nothing with raddle.
+//! Children of the program, which share no memory with raddle.
 
 use std::ffi::c_int;
 
@@ -6,10 +6,10 @@ use crate::abi::real::real;
 use crate::abi::stack;
 use crate::host::{arena, shared_memory};
 
-/// Size of the stack for the fork itself.
+/// Bytes of the stack for the fork itself.
 const STACK: usize = 256 << 10;
 
-/// Forks; nothing of raddle's is shared with the child.
+/// Forks; the child shares no memory with raddle.
 pub(crate) fn fork() -> libc::pid_t {
     if !shared_memory::is_used() {
         // SAFETY: `_Fork` leaves locks of other OS threads taken in the child, but only one OS thread runs
@@ -23,9 +23,9 @@ pub(crate) fn fork() -> libc::pid_t {
     }
     let memory = shared_memory::map_own(STACK);
     let mut task = Task { ends, child: 0 };
-    // The task is on a stack that both have; it is copied to one that each has for itself.
-    // SAFETY: `call_on` needs a stack that is large enough and unused, which was just mapped, and a function
-    // for the task. The child reads the copy of the task that is its own by then.
+    // The task is on a stack that both have; it is copied to a stack that is private to each.
+    // SAFETY: `call_on` needs a stack that is large enough and unused, which was just mapped, and a
+    // function for the task. The child reads the copy of the task that is its own by then.
     unsafe {
         stack::call_on(memory + STACK, fork_apart, (&raw mut task).cast());
         for end in ends {
@@ -36,8 +36,8 @@ pub(crate) fn fork() -> libc::pid_t {
     task.child
 }
 
-/// In the child of this process: where every execution is a process, it is not to outlive its own, which may
-/// have ended before it could say so.
+/// In the child of this process: makes it end with its parent where every execution is a process.
+/// The parent may have ended before the child could request that.
 pub(crate) fn end_with(parent: libc::pid_t) {
     if !shared_memory::is_used() {
         return;
@@ -56,7 +56,8 @@ struct Task {
     child: libc::pid_t,
 }
 
-/// On a stack that no other process has. The parent waits until the child has all for itself.
+/// Forks on a stack that is private to this process. The parent waits until the child has its own
+/// copy of all memory.
 unsafe extern "C" fn fork_apart(task: *mut u8) {
     let task = task.cast::<Task>();
     let mut byte = 0u8;

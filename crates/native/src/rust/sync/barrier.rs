@@ -24,45 +24,45 @@ pub(super) const QUESTION: &str = "BarrierWaitResult9is_leader";
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Answer {
-    /// Whenever threads have met: the function was inlined somewhere.
+    /// At each release of the barrier: `is_leader` was inlined somewhere.
     AtOnce,
-    /// When the function is called.
+    /// When `is_leader` is called.
     WhenAsked,
     Never,
 }
 
 static ANSWER: AtomicU8 = AtomicU8::new(Answer::AtOnce as u8);
 
-/// The program never asks for the leader.
+/// Records that the program never queries the leader.
 pub(super) fn expect_no_question() {
     ANSWER.store(Answer::Never as u8, Relaxed);
 }
 
-/// The program asks by the replaced function.
+/// Records that the program queries the leader by the replaced function.
 pub(super) fn wait_for_question() {
     ANSWER.store(Answer::WhenAsked as u8, Relaxed);
 }
 
-/// A thread that has met others: where, and how many times they had met before.
+/// A release of a barrier: the barrier, and the number of releases before.
 #[derive(Clone, Copy)]
-struct Meeting {
+struct BarrierWait {
     barrier: ObjectId,
     round: u32,
 }
 
-/// The last one of each thread, by its number.
+/// Last release of each thread, by its number.
 #[derive(Default)]
-pub(crate) struct LastMeetings(Vec<Option<Meeting>>);
+pub(crate) struct LastWaits(Vec<Option<BarrierWait>>);
 
-impl Part for LastMeetings {}
+impl Part for LastWaits {}
 
-pub(crate) static LAST: PartCell<LastMeetings> = PartCell::new();
+pub(crate) static LAST: PartCell<LastWaits> = PartCell::new();
 
-/// The running thread asks if it is the leader of a meeting.
-fn leads(meeting: Meeting, code: usize) -> bool {
+/// Performs the query of the running thread: true if it is the leader of a release.
+fn leads(wait: BarrierWait, code: usize) -> bool {
     let native = running();
     let member = native.thread();
-    let Meeting { barrier, round } = meeting;
+    let BarrierWait { barrier, round } = wait;
     let ask = |_: &mut _| Operation::Leads {
         barrier,
         member,
@@ -71,8 +71,8 @@ fn leads(meeting: Meeting, code: usize) -> bool {
     native.perform(code, ask).to_answer()
 }
 
-/// Finds out where the number is: of the words that `Barrier::wait` uses it is the one that it only reads.
-/// True if that is known now.
+/// Finds the offset of the number of threads: of the words that `Barrier::wait` uses it is the one
+/// that it only reads. Returns true if it was found.
 pub(super) fn understand(function: usize, size: usize) -> bool {
     let mut written = Vec::new();
     let mut read = Vec::new();
@@ -98,7 +98,8 @@ pub(super) fn understand(function: usize, size: usize) -> bool {
     false
 }
 
-/// `Barrier::wait`: returns true if the thread is the leader, if that is determined now.
+/// Stand-in of `Barrier::wait`: returns true if the thread is the leader, if that is determined
+/// now.
 pub(super) extern "C-unwind" fn wait(barrier: usize, called: usize) -> bool {
     let code = shadow_stack::users(called);
     let field = (barrier + SIZE_FIELD.load(Relaxed)) as *const usize;
@@ -115,16 +116,16 @@ pub(super) extern "C-unwind" fn wait(barrier: usize, called: usize) -> bool {
             Operation::Meet { barrier }
         });
         let round = reply.to_value() as u32;
-        let meeting = object.map(|barrier| Meeting { barrier, round });
+        let wait = object.map(|barrier| BarrierWait { barrier, round });
         let member = native.thread().index();
         let mut last = LAST.get();
         if last.0.len() <= member {
             last.0.resize(member + 1, None);
         }
-        last.0[member] = meeting;
+        last.0[member] = wait;
         drop(last);
         let is_wanted = ANSWER.load(Relaxed) == Answer::AtOnce as u8 && is_used(called);
-        is_wanted && meeting.is_some_and(|meeting| leads(meeting, code))
+        is_wanted && wait.is_some_and(|wait| leads(wait, code))
     })
 }
 
@@ -133,7 +134,7 @@ const LOOK_AT: usize = 16;
 /// Maximum size of an instruction, in bytes.
 const LONGEST: usize = 15;
 
-/// True if a call that returns to this address has a result which the caller may use.
+/// True if the caller may use the result of the call with this return address.
 fn is_used(code: usize) -> bool {
     let mut info = InstructionInfoFactory::new();
     for instruction in patch::instructions(code, LOOK_AT * LONGEST) {
@@ -154,14 +155,15 @@ fn is_used(code: usize) -> bool {
     true
 }
 
-/// `BarrierWaitResult::is_leader`. The answer is of the last meeting of the thread, unless there was none.
+/// Stand-in of `BarrierWaitResult::is_leader`, for the last release of the thread, if there was
+/// one.
 pub(super) extern "C-unwind" fn is_leader(result: *const bool, code: usize) -> bool {
     let code = shadow_stack::users(code);
     host(|| {
         let member = running().thread().index();
         let last = LAST.get().0.get(member).copied().flatten();
         match last {
-            Some(meeting) => leads(meeting, code),
+            Some(wait) => leads(wait, code),
             // SAFETY: the caller of `is_leader` has a reference to the result of a wait, which is a `bool`.
             None => unsafe { result.read() },
         }

@@ -35,13 +35,13 @@ fn wait_for(condvar: Word, mutex: Word, time: Option<Duration>, code: usize) -> 
     })
 }
 
-/// `Condvar::wait`.
+/// Stand-in of `Condvar::wait`.
 pub(super) extern "C-unwind" fn wait(condvar: Word, mutex: Word, code: usize) {
     let code = shadow_stack::users(code);
     host(|| wait_for(condvar, mutex, None, code));
 }
 
-/// `Condvar::wait_timeout`: returns true if it was notified in time.
+/// Stand-in of `Condvar::wait_timeout`: returns true if it was notified in time.
 pub(super) extern "C-unwind" fn wait_timeout(
     condvar: Word,
     mutex: Word,
@@ -54,7 +54,7 @@ pub(super) extern "C-unwind" fn wait_timeout(
     host(|| !wait_for(condvar, mutex, Some(time), code))
 }
 
-/// `Condvar::notify_one`.
+/// Stand-in of `Condvar::notify_one`.
 pub(super) extern "C-unwind" fn notify_one(condvar: Word, code: usize) {
     let code = shadow_stack::users(code);
     host(|| {
@@ -62,7 +62,7 @@ pub(super) extern "C-unwind" fn notify_one(condvar: Word, code: usize) {
     });
 }
 
-/// `Condvar::notify_all`.
+/// Stand-in of `Condvar::notify_all`.
 pub(super) extern "C-unwind" fn notify_all(condvar: Word, code: usize) {
     let code = shadow_stack::users(code);
     host(|| {

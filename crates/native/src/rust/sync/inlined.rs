@@ -1,10 +1,10 @@
-//! Whether functions that were inlined can be told by their names.
+//! Check that inlined functions can be identified by their names.
 //!
-//! A primitive of std's is recognised in all functions that use it, or the program is not checked: where the
-//! function that takes a lock is known and the one that releases it is not, one half would be the model's
-//! lock and the other an atomic and a futex, and a correct program would be stuck. Debug information of lines
-//! only (`line-tables-only`) has the last part of the names of inlined functions, and not which type or module
-//! they are of.
+//! A primitive of std's is recognised in all functions that use it, or the program is not checked.
+//! Suppose that the function that takes a lock is recognised and the one that releases it is not.
+//! Then one half is the model's lock and the other an atomic and a futex, and a correct program
+//! deadlocks. Debug information of lines only (`line-tables-only`) has the last part of the names
+//! of inlined functions, without their type or module.
 
 use std::borrow::Cow;
 
@@ -49,18 +49,66 @@ const WITH_ROLE: [&str; 34] = [
     "is_poisoned",
 ];
 
-/// The same as functions of pointers, if they have a type parameter: the functions of a lock that touch its word
-/// have none.
+/// Names that are also those of functions of pointers, if they have a type parameter: functions of
+/// a lock that access its word have none.
 const OF_POINTERS: [&str; 2] = ["read", "write"];
 
-/// Returns a function that was inlined, may be one of std's with a role, and cannot be told from others.
-pub(super) fn unknown(object: &object::File<'_>) -> Option<String> {
-    let load = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, gimli::Error> {
-        let section = object.section_by_name(id.name());
-        let data = section.and_then(|section| section.uncompressed_data().ok());
-        Ok(data.unwrap_or_default())
+/// Why a primitive would be recognised in some of the functions that use it, and not in others.
+#[derive(Clone, Copy)]
+pub(super) enum Half<'a> {
+    /// This function was inlined, and its debug information has no path.
+    Unnamed(&'a str),
+    /// The program and std were optimised together, so std's functions are not as they came.
+    Joined,
+    /// An access of a lock's word in code that has no function of std's.
+    Lost,
+    /// This function was inlined, and is known only where a thread enters it.
+    NotEntered(&'a str),
+}
+
+/// Ends the process: the program is not checked.
+#[cold]
+pub(super) fn refuse(half: Half<'_>) -> ! {
+    const INLINED: &str = "functions were inlined";
+    const APART: &str =
+        "build it with `cargo raddle`, which keeps functions apart, or without optimising";
+    let (why, help) = match half {
+        Half::Unnamed(name) => (
+            format!(
+                "{INLINED}, and its debug information does not name those of Rust's standard library \
+                 that lock, wait and wake"
+            ),
+            format!(
+                "compile it with `debug = 1` or more, not `line-tables-only`; `{name}` is one of them"
+            ),
+        ),
+        Half::Joined => (
+            "it was optimised when it was linked, together with Rust's standard library, whose functions that \
+             lock, wait and wake are not as they came"
+                .to_owned(),
+            "compile it with `lto = \"off\"`".to_owned(),
+        ),
+        Half::Lost => (
+            format!(
+                "{INLINED}, and an instruction that uses a lock of Rust's standard library has no name of a \
+                 function"
+            ),
+            APART.to_owned(),
+        ),
+        Half::NotEntered(path) => (
+            format!("{INLINED}, and `{path}` is recognised only where a thread enters it"),
+            APART.to_owned(),
+        ),
     };
-    let sections = DwarfSections::load(load).ok()?;
+    eprintln!("raddle: the program was not checked: {why}\n  help: {help}");
+    // SAFETY: `_exit` has no precondition; what the check has found so far may be untrue.
+    unsafe { libc::_exit(2) }
+}
+
+/// Returns an inlined function that may be one of std's with a role, and cannot be distinguished
+/// from others.
+pub(super) fn unknown(object: &object::File<'_>) -> Option<String> {
+    let sections = sections(object).ok()?;
     let dwarf = sections.borrow(|section| EndianSlice::new(section, LittleEndian));
     let mut units = dwarf.units();
     while let Ok(Some(header)) = units.next() {
@@ -72,6 +120,17 @@ pub(super) fn unknown(object: &object::File<'_>) -> Option<String> {
         }
     }
     None
+}
+
+/// Returns the debug information of a file.
+pub(super) fn sections<'a>(
+    object: &object::File<'a>,
+) -> Result<DwarfSections<Cow<'a, [u8]>>, gimli::Error> {
+    DwarfSections::load(|id: gimli::SectionId| {
+        let section = object.section_by_name(id.name());
+        let data = section.and_then(|section| section.uncompressed_data().ok());
+        Ok(data.unwrap_or_default())
+    })
 }
 
 type Reader<'a> = EndianSlice<'a, LittleEndian>;
@@ -92,7 +151,7 @@ fn unknown_in(
         if !is_inlined {
             continue;
         }
-        // The whole unit has them, or none of it.
+        // Either all functions of the unit have them, or none.
         for whole in [gimli::DW_AT_linkage_name, gimli::DW_AT_specification] {
             if entry.attr_value(whole)?.is_some() {
                 return Ok(None);

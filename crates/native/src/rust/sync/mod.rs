@@ -1,24 +1,30 @@
 //! Synchronisation in Rust's standard library.
 //!
-//! Most of it comes compiled, without instrumentation. But its functions are known: a mutex is locked, a
-//! thread parks. So a program that uses `std::sync` has the operations of one that uses raddle's types, one
-//! `lock` for each, and not those of the words behind them.
+//! Most of it comes compiled, without instrumentation. But its functions are recognised: a mutex is
+//! locked, a thread parks. So a program that uses `std::sync` has the operations of one that uses
+//! raddle's types, one `lock` for each, and not those of the words behind them.
 //!
 //! * Functions that are called are replaced in place ([`replaced`], [`patch`](crate::host::patch)).
-//! * Functions that were inlined into the program's own code are recognised by their atomic operations: the
-//!   debug information, or the symbols, tell which function of std's an instruction is in ([`sites`]). Such
-//!   an operation is answered so that std takes its fast path: the lock was free.
+//! * Functions that were inlined into the program's own code are recognised by their atomic
+//!   operations. The debug information, or the symbols, name the function of std's around an
+//!   instruction ([`sites`]). The value returned to such an operation makes std take its fast path:
+//!   the lock was free.
 //!
-//! The locks of the crate parking_lot are modelled in the same way ([`parking_lot`]), if that was asked for.
+//! The locks of the crate parking_lot are modelled in the same way ([`parking_lot`]), if the
+//! setting requests it.
 //!
 //! A primitive is recognised in every function that uses it, or the program is not checked ([`inlined`]).
+//! Where an optimiser has merged the ends of several functions, what is released there is known by its word
+//! ([`by_word`]).
 //!
-//! Words in memory have the values that std would have stored, since other code may read them. Functions that
-//! are not recognised are left to the model of futexes, in which std waits.
+//! Words in memory have the values that std would have stored, since other code may read them.
+//! Functions that are not recognised use the model of futexes, in which std waits.
 
 pub(crate) mod barrier;
+mod by_word;
 mod condvar;
 mod inlined;
+mod inlined_calls;
 mod modules;
 pub(crate) mod mutex;
 mod once;
@@ -40,13 +46,13 @@ use crate::names::rust_paths::{self, FunctionKind};
 use crate::threads::interrupts;
 use sites::Role;
 
-pub(crate) use parker::{park, wake, who_waits};
+pub(crate) use parker::{park, waiting_call, wake};
 
-/// True if there is any Rust in the program.
+/// True if the program has code of Rust's.
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
-/// Reads the program, when a check begins and before a snapshot of its memory is taken. This library is
-/// modelled, if any.
+/// Reads the program, at the beginning of a check and before a snapshot of its memory is taken.
+/// `library` is modelled, if there is one.
 pub(crate) fn prepare(library: Option<ModelledLibrary>) {
     static IS_DONE: AtomicBool = AtomicBool::new(false);
     if !IS_DONE.swap(true, Relaxed) {
@@ -58,6 +64,16 @@ pub(crate) fn prepare(library: Option<ModelledLibrary>) {
 /// Returns the libraries of the program that are modelled.
 pub(crate) fn modelled() -> impl Iterator<Item = &'static str> {
     parking_lot::is_used().then_some("parking_lot").into_iter()
+}
+
+/// Returns why the check may leave out behaviours, if methods of atomics that are known by their functions alone
+/// were inlined.
+pub(crate) fn left_out() -> Option<String> {
+    let unseen = modules::unseen();
+    let name = unseen.first()?;
+    Some(format!(
+        "`{name}` was inlined, and its accesses are not seen: build the program without optimising"
+    ))
 }
 
 /// Accesses of an atomic variable.
@@ -72,8 +88,8 @@ pub(crate) enum Access {
     Other,
 }
 
-/// In guest mode: performs the operation that an atomic access of std's stands for; returns the value that
-/// the access is to find. Nothing if it is the program's own.
+/// In guest mode: performs the operation that an atomic access of std's represents; returns the
+/// value that the access must return. Nothing if the access is the program's own.
 #[inline]
 pub(crate) fn perform(
     (address, bits): (usize, u8),
@@ -85,7 +101,10 @@ pub(crate) fn perform(
         return None;
     }
     match bits {
-        32 => perform_role(sites::role(code)?, address, access, code),
+        32 => match sites::role(code) {
+            Some(role) => perform_role(role, address, access, code),
+            None => by_word::perform(address, access, code),
+        },
         8 | 64
             if parking_lot::is_used()
                 && let Some(Role::Parking(wanted)) = sites::role(code) =>
@@ -95,6 +114,10 @@ pub(crate) fn perform(
         }
         8 if region == FunctionKind::Locks => {
             perform_flag(sites::role(code)?, address, access, code)
+        }
+        8 if access == Access::Store(1) => {
+            by_word::poison(address);
+            None
         }
         _ => None,
     }
@@ -109,7 +132,7 @@ pub(crate) fn region(code: usize) -> FunctionKind {
     }
 }
 
-/// In guest mode: true if a thread asks if another has ended, in a function that was inlined.
+/// In guest mode: true if an inlined function checks if another thread has ended.
 #[inline]
 pub(crate) fn is_question(code: usize) -> bool {
     sites::is_question(code, shadow_stack::region())
@@ -117,7 +140,7 @@ pub(crate) fn is_question(code: usize) -> bool {
 
 fn perform_flag(role: Role, flag: usize, access: Access, code: usize) -> Option<u64> {
     match (role, access) {
-        // A panic under the lock takes effect when the lock is released.
+        // A panic while holding the lock takes effect when the lock is released.
         (Role::Poison, Access::Store(_)) => mutex::poison(),
         (Role::IsPoisoned(of), Access::Load) => {
             return Some(poison::is_poisoned(flag, of, shadow_stack::users(code)).into());

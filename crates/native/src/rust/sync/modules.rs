@@ -1,23 +1,24 @@
-//! The files that the program was loaded from: which functions of std's they have, and which function an
-//! instruction comes from.
+//! Files that the program was loaded from: their functions of std's, and the functions around an
+//! instruction.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 
-use super::{barrier, inlined, parking_lot, replaced, sites};
+use super::inlined::{self, Half};
+use super::{barrier, inlined_calls, parking_lot, replaced, sites};
 use crate::execution::shadow_stack;
 use crate::host::loaded;
 use crate::host::process_state::ProcessState;
 use crate::names::rust_paths;
 
-/// Functions that are there unless they were inlined.
+/// Prefixes of functions that a file has unless they were inlined.
 const ATOMIC: &str = "core::sync::atomic::";
 const METHODS: &str = "core::sync::atomic::Atomic";
-/// Of these a program that is not optimised has at least one, if it has atomics.
+/// Methods of which an unoptimised program has at least one, if it has atomics.
 const OFTEN_USED: [&str; 6] = [
     "load",
     "store",
@@ -26,15 +27,16 @@ const OFTEN_USED: [&str; 6] = [
     "fetch_sub",
     "compare_exchange",
 ];
-/// A path in every program with std.
+/// Path that is in every program with std.
 const STD: &str = "library/std/src/";
 const CANNOT_TELL: &str = "the program was optimised and has no debug information, so locks of Rust's standard \
-    library cannot be told from other atomics, and races may be told that are none. Compile it with `-g`, or \
+    library look like other atomics, and false races may be reported. Compile it with `-g`, or \
     without optimising";
 
-const CANNOT_TELL_INLINED: &str = "the program was not checked: functions were inlined, and its debug information \
-    does not tell which of them are those of Rust's standard library that lock, wait and wake";
-const MORE_NAMES: &str = "compile it with `debug = 1` or more, not `line-tables-only`";
+/// Functions of std's own code that are local only where std was optimised together with the program, and
+/// beginnings of the paths of those whose symbols have a suffix then.
+const OF_STD: [&str; 2] = ["std::sys::sync::", "std::thread::id::ThreadId::new"];
+const PROMOTED: &str = ".llvm.";
 
 /// A file of the program's.
 struct Module {
@@ -43,13 +45,21 @@ struct Module {
     file: PathBuf,
 }
 
-/// Modules with Rust in them, and readers of their lines.
+/// Modules with code of Rust's, and readers of their lines.
 static MODULES: ProcessState<Vec<(Module, Option<Loader>)>> = ProcessState::new(Vec::new());
 
 /// Ranges of all functions of these files.
 static FUNCTIONS: ProcessState<Vec<Range<usize>>> = ProcessState::new(Vec::new());
 
-/// Reads all files, and replaces functions; returns true if there is any Rust.
+/// Methods of atomics whose calls are not seen, or not as what they are, because they were inlined.
+static UNSEEN: ProcessState<BTreeSet<&'static str>> = ProcessState::new(BTreeSet::new());
+
+/// Returns the names of methods of atomics that were inlined, and are known by their functions alone.
+pub(super) fn unseen() -> Vec<&'static str> {
+    UNSEEN.get().iter().copied().collect()
+}
+
+/// Reads all files, and replaces functions; returns true if there is code of Rust's.
 pub(super) fn read() -> bool {
     for module in users() {
         if replace_all(&module).unwrap_or(false) {
@@ -61,15 +71,17 @@ pub(super) fn read() -> bool {
     !MODULES.get().is_empty()
 }
 
-/// Replaces functions of std's in a file; returns true if it has any Rust.
+/// Replaces functions of std's in a file; returns true if it has code of Rust's.
 fn replace_all(module: &Module) -> Option<bool> {
     let data = std::fs::read(&module.file).ok()?;
     let object = object::File::parse(&*data).ok()?;
     let mut has_rust = false;
     let mut functions = BTreeMap::new();
+    let mut is_joined = false;
     for symbol in object.symbols().chain(object.dynamic_symbols()) {
         let Ok(name) = symbol.name() else { continue };
         has_rust |= is_rust(name);
+        is_joined |= is_promoted(name);
         if symbol.kind() != SymbolKind::Text || !symbol.is_definition() {
             continue;
         }
@@ -81,6 +93,7 @@ fn replace_all(module: &Module) -> Option<bool> {
             continue;
         }
         if let Some(path) = path_of(name) {
+            is_joined |= symbol.is_local() && replaced::came_compiled(&path);
             functions.insert(function, (path, function, symbol.size() as usize));
         }
     }
@@ -96,11 +109,21 @@ fn replace_all(module: &Module) -> Option<bool> {
         eprintln!("raddle: {CANNOT_TELL}");
         return Some(false);
     }
+    if is_joined {
+        inlined::refuse(Half::Joined);
+    }
     if has_rust
         && has_lines
         && let Some(name) = inlined::unknown(&object)
     {
-        refuse(&name);
+        inlined::refuse(Half::Unnamed(&name));
+    }
+    if has_rust && has_lines {
+        let found = inlined_calls::find(&object);
+        if let Some(path) = &found.lost {
+            inlined::refuse(Half::NotEntered(path));
+        }
+        UNSEEN.get().extend(found.unseen);
     }
     let functions: Vec<_> = functions.into_values().collect();
     let is_method = |path: &str| {
@@ -117,15 +140,15 @@ fn replace_all(module: &Module) -> Option<bool> {
     Some(has_rust)
 }
 
-/// Ends the process: half of a lock would be known.
-fn refuse(name: &str) -> ! {
-    eprintln!("raddle: {CANNOT_TELL_INLINED}\n  help: {MORE_NAMES}; `{name}` is one of them");
-    // SAFETY: the check has not begun, and there is nothing to be brought to an end.
-    unsafe { libc::_exit(2) }
+/// True if a symbol is one of std's own that the linker's optimiser has renamed.
+fn is_promoted(symbol: &str) -> bool {
+    symbol.contains(PROMOTED)
+        && is_rust(symbol)
+        && path_of(symbol).is_some_and(|path| OF_STD.iter().any(|start| path.starts_with(start)))
 }
 
-/// In guest mode: true if a call that returns to this address is in the function that the running thread has
-/// last entered, as far as functions say so. Those of std that came compiled do not.
+/// In guest mode: true if the call with this return address is in the function that the running
+/// thread entered last. Precompiled functions of std do not report their entry.
 pub(super) fn is_seen(code: usize) -> bool {
     let functions = FUNCTIONS.get();
     let find = |address: usize| {
@@ -137,8 +160,8 @@ pub(super) fn is_seen(code: usize) -> bool {
     called.is_some() && called == shadow_stack::entered().and_then(|entered| find(entered - 1))
 }
 
-/// The path of a function, if its symbol is one of Rust's.
-fn path_of(symbol: &str) -> Option<String> {
+/// Returns the path of a function, if its symbol is one of Rust's.
+pub(super) fn path_of(symbol: &str) -> Option<String> {
     let name = rustc_demangle::try_demangle(symbol).ok()?;
     Some(rust_paths::path(&format!("{name:#}")))
 }
@@ -161,7 +184,7 @@ fn is_rust(symbol: &str) -> bool {
     symbol.contains("3std")
 }
 
-/// Most names need not be taken apart.
+/// True if the symbol may be that of a replaced function. Most symbols need no demangling.
 fn may_be_replaced(symbol: &str) -> bool {
     let is_atomic = symbol.contains("4core4sync6atomic") || symbol.contains("6atomic6Atomic");
     let is_wanted = || {
@@ -171,8 +194,8 @@ fn may_be_replaced(symbol: &str) -> bool {
     is_atomic || parking_lot::may_be(symbol) || is_rust(symbol) && is_wanted()
 }
 
-/// The functions that a call is in which returns to this address, as paths: the one that was inlined last
-/// comes first. Nothing is known of those that have an empty path.
+/// Returns the paths of the functions around the call with this return address, the innermost
+/// first. A path is empty if it is unknown.
 pub(super) fn functions(code: usize) -> Vec<String> {
     let modules = MODULES.get();
     let found = modules
@@ -191,7 +214,7 @@ pub(super) fn functions(code: usize) -> Vec<String> {
             list.extend(name.map(|name| path_of(&name).unwrap_or_default()));
         }
     }
-    // Debug information of lines only does not have the whole name, which the symbol has.
+    // Debug information of lines only lacks the whole name, which the symbol has.
     if list.last().is_none_or(String::is_empty) {
         let symbol = lines.find_symbol(address).and_then(path_of);
         list.pop();
@@ -200,7 +223,7 @@ pub(super) fn functions(code: usize) -> Vec<String> {
     list
 }
 
-/// The program and its own libraries.
+/// Returns the program and its own libraries.
 fn users() -> Vec<Module> {
     let mut list = Vec::new();
     loaded::each(|module| {

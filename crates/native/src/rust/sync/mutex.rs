@@ -1,7 +1,7 @@
-//! Mutexes: a word that says whether the lock is held.
+//! Mutexes: a word with the state of the lock.
 //!
-//! Compiled code of std's takes and releases its own locks without instrumentation. So the word is read too:
-//! a lock that was taken that way is waited for in std's own way.
+//! Compiled code of std's takes and releases its own locks without instrumentation. So the word is
+//! read too: a thread waits for a lock that was taken that way by std's own protocol.
 
 use std::sync::atomic::Ordering;
 
@@ -15,10 +15,10 @@ use crate::host::mode::host;
 use crate::memory::objects;
 use crate::threads::{atomics, futex};
 
-const KIND: &str = "Mutex";
+pub(super) const KIND: &str = "Mutex";
 const UNLOCKED: u32 = 0;
 const LOCKED: u32 = 1;
-/// The same, with waiters.
+/// Locked, with waiters.
 const CONTENDED: u32 = 2;
 
 type Word = *mut u32;
@@ -41,12 +41,13 @@ fn write(word: Word, value: u32) {
     unsafe { word.write_volatile(value) };
 }
 
-/// The running thread has begun to panic while it had the lock that it gives back next.
+/// Records that the running thread has begun to panic while it holds the lock that it releases
+/// next.
 pub(super) fn poison() {
     POISONS.get().0 = Some(running().thread());
 }
 
-/// True if the running thread has poisoned the lock that it gives back.
+/// True if the running thread has poisoned the lock that it releases.
 pub(super) fn is_poisoned() -> bool {
     let thread = running().thread();
     POISONS.get().0.take_if(|by| *by == thread).is_some()
@@ -57,13 +58,13 @@ fn call(word: Word, call: Call, code: usize) -> Reply {
     objects::call(word as usize, KIND, initial, call, code)
 }
 
-/// Takes the lock; returns the value that a compare-exchange is to find in the word, and so whether it was
-/// taken.
+/// Takes the lock; returns the value that a compare-exchange must find in the word, which is
+/// unlocked if it was taken.
 pub(super) fn lock(word: Word, code: usize) -> u32 {
     take(word, Call::Lock, code)
 }
 
-/// The same without waiting.
+/// As [`lock`], without waiting.
 pub(super) fn try_lock(word: Word, code: usize) -> u32 {
     take(word, Call::TryLock, code)
 }
@@ -76,7 +77,7 @@ fn take(word: Word, wanted: Call, code: usize) -> u32 {
     match call(word, wanted, code).to_grant() {
         Grant::Refused => read(word).max(LOCKED),
         Grant::Taken { .. } if read(word) != UNLOCKED => {
-            // It is held by code that is not instrumented.
+            // Code without instrumentation holds the lock.
             give(word, code);
             read(word)
         }
@@ -94,7 +95,7 @@ fn give(word: Word, code: usize) {
     call(word, Call::Unlock { poison }, code);
 }
 
-/// True if the lock has a holder that is known.
+/// True if the lock has a holder that the model knows.
 pub(super) fn is_held(word: Word) -> bool {
     objects::with(word as usize, |known| known.holder.is_some()) == Some(true)
 }
@@ -107,21 +108,22 @@ pub(super) fn unlock(word: Word, code: usize) -> u32 {
     before
 }
 
-/// In host mode: releases the lock for a while, and wakes a thread that waits in std's way.
+/// In host mode: releases the lock for a while, and wakes a thread that waits by std's own
+/// protocol.
 pub(super) fn give_back(word: Word, code: usize) {
     if unlock(word, code) == CONTENDED {
         futex::wake(word, 1, code);
     }
 }
 
-/// In host mode: takes the lock, by std's own protocol if its holder is not known.
+/// In host mode: takes the lock, by std's own protocol if the model does not know its holder.
 pub(super) fn take_again(word: Word, code: usize) {
     if lock(word, code) != UNLOCKED {
         wait_for(word, code);
     }
 }
 
-/// Takes a lock that is not known to be one, in std's way.
+/// Takes a lock whose holder the model does not know, by std's own protocol.
 fn wait_for(word: Word, code: usize) {
     let swap = |location| Operation::Update {
         location,
@@ -145,7 +147,7 @@ fn wait_for(word: Word, code: usize) {
     }
 }
 
-/// `Mutex::lock_contended`: the short way has failed.
+/// Stand-in of `Mutex::lock_contended`: the fast path has failed.
 pub(super) extern "C-unwind" fn lock_contended(word: Word, code: usize) {
     let code = shadow_stack::users(code);
     host(|| match is_held(word) {

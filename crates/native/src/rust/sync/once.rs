@@ -1,8 +1,8 @@
 //! `Once`.
 //!
-//! std's own function runs the closure and keeps the word in memory, but only one thread at a time is let
-//! through. That the closure has run already is found out there too, and not by the load of the word that
-//! comes before.
+//! std's own function runs the closure and keeps the word in memory, but only one thread at a time
+//! enters it. That function also finds that the closure has run already, and not the load of the
+//! word before it.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -16,7 +16,7 @@ use crate::execution::{running, shadow_stack};
 use crate::host::mode::host;
 use crate::memory::objects;
 
-const KIND: &str = "Once";
+pub(super) const KIND: &str = "Once";
 const COMPLETE: u32 = 0;
 const POISONED: u32 = 2;
 const INCOMPLETE: u32 = 3;
@@ -41,7 +41,8 @@ fn call(word: Word, call: once::Call, code: usize) -> Reply {
     objects::call(word as usize, KIND, || initial(word), call, code)
 }
 
-/// In host mode: asks if it is completed; returns the value to be found in the word.
+/// In host mode: queries if it is completed; returns the value that the load of the word must
+/// return.
 pub(super) fn is_completed(word: Word, code: usize) -> u32 {
     let ask = |world: &mut _| Operation::Call {
         object: objects::object(world, word as usize, KIND, || initial(word)),
@@ -55,13 +56,13 @@ pub(super) fn is_completed(word: Word, code: usize) -> u32 {
     }
 }
 
-/// Returns the value to be found in the word before a call, which runs the closure if it has not run. Nothing
-/// if calls are not replaced.
+/// Returns the value that the load of the word must return before a call, which runs the closure if
+/// it has not run. Nothing if calls are not replaced.
 pub(super) fn look() -> Option<u32> {
     (ONCE_CALL.load(Relaxed) != 0).then_some(INCOMPLETE)
 }
 
-/// A call in progress; it is over, one way or the other, when this is dropped.
+/// A call in progress; it ends, completed or not, when this is dropped.
 struct Doing {
     word: Word,
     code: usize,
@@ -74,7 +75,7 @@ impl Drop for Doing {
     }
 }
 
-/// `Once::call`, with the two words of the closure and the place of the caller.
+/// Stand-in of `Once::call`, with the two words of the closure and the place of the caller.
 pub(super) extern "C-unwind" fn do_once(
     word: Word,
     insist: bool,
@@ -85,9 +86,9 @@ pub(super) extern "C-unwind" fn do_once(
 ) {
     type Call = unsafe extern "C-unwind" fn(Word, bool, usize, usize, usize);
     if !modules::is_seen(code) {
-        // What std does once for itself is its own business.
-        // SAFETY: the number is the function that this one replaces, which has this type, and the arguments
-        // are those of its caller.
+        // Calls inside of std's own code are not modelled.
+        // SAFETY: the number is the address of the function that this one replaces, which has this
+        // type, and the arguments are those of its caller.
         return unsafe {
             let original: Call = std::mem::transmute(ONCE_CALL.load(Relaxed));
             original(word, insist, closure, table, place)
@@ -115,12 +116,12 @@ fn wait_for(word: Word, insist: bool, code: usize) -> bool {
     host(|| call(word, once::Call::Wait { insist }, code)).to_answer()
 }
 
-/// `Once::wait`, with the place of the caller.
+/// Stand-in of `Once::wait`, with the place of the caller.
 pub(super) extern "C-unwind" fn wait(word: Word, place: usize, code: usize) {
     type Wait = unsafe extern "C-unwind" fn(Word, usize);
     if wait_for(word, false, code) {
-        // SAFETY: the number is the function that this one replaces, which has this type, and the arguments
-        // are those of its caller. It panics.
+        // SAFETY: the number is the address of the function that this one replaces, which has this
+        // type, and the arguments are those of its caller. It panics.
         unsafe {
             let original: Wait = std::mem::transmute(ONCE_WAIT.load(Relaxed));
             original(word, place);
@@ -128,7 +129,7 @@ pub(super) extern "C-unwind" fn wait(word: Word, place: usize, code: usize) {
     }
 }
 
-/// `Once::wait_force`.
+/// Stand-in of `Once::wait_force`.
 pub(super) extern "C-unwind" fn wait_force(word: Word, _place: usize, code: usize) {
     wait_for(word, true, code);
 }

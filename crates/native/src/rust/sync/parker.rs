@@ -1,8 +1,9 @@
-//! Threads that park. Each has a word for its token, beside its name.
+//! Threads that park. Each has a word for its token, next to its name.
 //!
-//! A parking thread loads the word and waits for it to change, in compiled code of std's, of which only the
-//! wait is seen ([`park`]). So tokens are not left in the word: there is always something to wait for.
-//! Compiled code leaves tokens unseen; if the thread waits, it wakes it by a futex ([`wake`]).
+//! A parking thread loads the word and waits for it to change, in compiled code of std's, of which
+//! only the wait is intercepted ([`park`]). So tokens are not stored in the word, and the thread
+//! always waits. Compiled code stores tokens without an operation; if the thread waits, that code
+//! wakes it by a futex ([`wake`]).
 
 use std::ffi::c_int;
 use std::ops::Range;
@@ -19,7 +20,7 @@ use crate::host::process_state::ProcessState;
 use crate::memory::objects;
 use crate::rust::{channels, threads};
 
-const KIND: &str = "parker";
+pub(super) const KIND: &str = "parker";
 const EMPTY: u32 = 0;
 const NOTIFIED: u32 = 1;
 /// The value of the word while a thread waits.
@@ -30,10 +31,10 @@ type Word = *mut u32;
 /// The functions that park.
 static PARKS: ProcessState<Vec<Range<usize>>> = ProcessState::new(Vec::new());
 
-/// Functions of std's that wait for their callers, where they were not inlined.
+/// Functions of std's that wait on behalf of their callers, where they were not inlined.
 static WAITS: ProcessState<Vec<Range<usize>>> = ProcessState::new(Vec::new());
 
-/// The thread that has last parked at each word.
+/// The thread that parked last at each word.
 #[derive(Default)]
 pub(crate) struct Owners(Table<ThreadId>);
 
@@ -51,14 +52,14 @@ pub(super) fn understand(function: usize, size: usize) {
     PARKS.get().push(function..function + size);
 }
 
-/// Adds a function that waits for its caller.
+/// Adds a function that waits on behalf of its caller.
 pub(super) fn look_beyond(function: usize, size: usize) {
     WAITS.get().push(function..function + size);
 }
 
-/// In guest mode: returns the address after the call that waits: `called`, or its caller's if that is inside
-/// of a wrapper.
-pub(crate) fn who_waits(called: usize) -> usize {
+/// In guest mode: returns the return address of the call that waits: `called`, or its caller's if
+/// that is inside of a wrapper.
+pub(crate) fn waiting_call(called: usize) -> usize {
     let is_beyond = WAITS.get().iter().any(|wait| wait.contains(&called));
     match shadow_stack::caller(0) {
         Some(caller) if is_beyond => caller,
@@ -66,7 +67,7 @@ pub(crate) fn who_waits(called: usize) -> usize {
     }
 }
 
-/// True if parking is understood.
+/// True if a function that parks was found.
 pub(super) fn is_understood() -> bool {
     !PARKS.get().is_empty()
 }
@@ -78,9 +79,9 @@ fn write(word: Word, value: u32) {
 
 fn operation(word: Word, call: Call) -> impl FnOnce(&mut World) -> Operation {
     let owner = OWNERS.get().0.get(word as usize).copied();
-    // Until it parks, the owner is known from the allocation of its handle; the first thread's was made
-    // before.
-    let owner = owner.or_else(|| threads::whose(word as usize));
+    // Until the owner parks, it is known from the allocation of its handle; the first thread's was
+    // allocated before.
+    let owner = owner.or_else(|| threads::thread_of_packet(word as usize));
     let owner = owner.unwrap_or(ThreadId::new(0));
     let initial = move || Object::Parker(object::parker::Parker::new(owner));
     move |world| Operation::Call {
@@ -89,15 +90,15 @@ fn operation(word: Word, call: Call) -> impl FnOnce(&mut World) -> Operation {
     }
 }
 
-/// In host mode: leaves a token; returns the value to be found in the word, so that the caller does not wake
-/// the thread itself.
+/// In host mode: adds a token; returns the value that the access of the word must return, so that
+/// the caller does not wake the thread itself.
 pub(super) fn unpark(word: Word, code: usize) -> u32 {
     running().observe(code, caller::top(), operation(word, Call::Unpark));
     EMPTY
 }
 
-/// In host mode: code that has left a token unseen wakes the thread. Returns true if a thread parks at the
-/// word.
+/// In host mode: adds a token for code that has stored one without an operation and wakes the
+/// thread. Returns true if the word is a parker's.
 pub(crate) fn wake(word: Word, code: usize) -> bool {
     let mut owners = OWNERS.get();
     let is_parker = is_understood() && owners.0.get(word as usize).is_some();
@@ -108,8 +109,8 @@ pub(crate) fn wake(word: Word, code: usize) -> bool {
     is_parker
 }
 
-/// In host mode: a thread waits while a word is as expected, in a function that goes on at an address. If that
-/// is one which parks, it parks, and finds the token in the word; an error, or 0.
+/// In host mode: parks the running thread if its wait for a word is in a function that parks, at
+/// return address `called`. Returns an error, or 0; nothing if it does not park.
 pub(crate) fn park(
     word: Word,
     expected: u32,

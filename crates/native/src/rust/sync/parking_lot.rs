@@ -1,8 +1,9 @@
-//! Locks of the crate parking_lot, for checks that ask for a model of them.
+//! Locks of the crate parking_lot, for checks with a model of them.
 //!
-//! They are compiled with the program, so all accesses of their words are instrumented. They are recognised
-//! by the names of their functions, as with std: the first access of each is the lock's operation, and is
-//! answered so that the fast path is taken. So no thread ever waits in the queues of the crate itself.
+//! They are compiled with the program, so all accesses of their words are instrumented. They are
+//! recognised by the names of their functions, as with std. The first access of each is the lock's
+//! operation, and its result makes the crate take the fast path. So no thread ever waits in the
+//! queues of the crate itself.
 //!
 //! That holds for the functions here only. In a program that uses more of the crate (upgradable locks,
 //! `is_locked`), its locks are atomics and futexes.
@@ -27,7 +28,7 @@ use crate::threads::time;
 pub(super) enum Wanted {
     Lock,
     TryLock,
-    /// Wait for it, but not for ever.
+    /// Waits for the lock up to a deadline.
     LockInTime,
     Unlock,
     Shared(Shared),
@@ -41,10 +42,10 @@ const LOCKED: u64 = 1;
 const WRITER: u64 = 8;
 const READER: u64 = 16;
 
-/// Where the crate has its locks, and its condition variables.
+/// Prefixes of the crate's locks, and of its condition variables.
 const LOCKS: &str = "parking_lot::raw_";
 const CONDVARS: &str = "parking_lot::condvar::";
-/// In names of functions that are not known here.
+/// Parts of names of functions without a model.
 const UNKNOWN: [&str; 3] = ["upgrad", "::is_locked", "raw_condvar"];
 
 const CANNOT_MODEL: &str = "the program uses parts of parking_lot that have no model, so all of its own code is \
@@ -52,18 +53,18 @@ const CANNOT_MODEL: &str = "the program uses parts of parking_lot that have no m
 
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
-/// True if such locks are known in the program.
+/// True if the program has such locks, and they are modelled.
 #[inline]
 pub(super) fn is_used() -> bool {
     IS_USED.load(Relaxed)
 }
 
-/// True if it may be a function of the crate, by its symbol.
+/// True if the symbol may be that of a function of the crate.
 pub(super) fn may_be(symbol: &str) -> bool {
     symbol.contains("parking_lot")
 }
 
-/// A file of the program's has these functions.
+/// Replaces the functions of a file of the program's, unless some have no model.
 pub(super) fn look(functions: &[replaced::Found]) {
     let paths = || functions.iter().map(|(path, ..)| path);
     let mut own = paths().filter(|path| path.starts_with(LOCKS) || path.starts_with(CONDVARS));
@@ -81,7 +82,7 @@ pub(super) fn look(functions: &[replaced::Found]) {
     }
 }
 
-/// The function with this path, if it is one of these.
+/// Returns the operation of the function with this path, if it has one.
 pub(super) fn wanted(path: &str) -> Option<Wanted> {
     let (of, method) = path.strip_prefix("parking_lot::")?.rsplit_once("::")?;
     Some(match (of, method) {
@@ -114,7 +115,7 @@ pub(super) fn wanted(path: &str) -> Option<Wanted> {
     })
 }
 
-/// True if it is a part of several of these functions.
+/// True if the function is a part of several of these functions.
 pub(super) fn is_part(path: &str) -> bool {
     path == "parking_lot::raw_rwlock::RawRwLock::try_lock_shared_fast"
 }
@@ -148,7 +149,7 @@ impl Word {
         }
     }
 
-    /// Changes it; returns the value before.
+    /// Changes the word; returns the value before.
     fn change(self, to: impl FnOnce(u64) -> u64) -> u64 {
         let before = self.read();
         self.write(to(before));
@@ -160,8 +161,8 @@ impl Word {
     }
 }
 
-/// In guest mode: performs the operation that an access in one of these functions stands for; returns the
-/// value to be found.
+/// In guest mode: performs the operation that an access in one of these functions represents;
+/// returns the value that the access must return.
 pub(super) fn perform(
     wanted: Wanted,
     (address, bits): (usize, u8),
@@ -233,7 +234,7 @@ fn unlock(word: Word, code: usize) {
     word.write(0);
 }
 
-/// How many readers have the lock.
+/// Changes the number of readers that hold the lock; returns it.
 fn count(word: Word, change: impl FnOnce(&mut u32)) -> u32 {
     objects::count(word.address, change)
 }
@@ -300,36 +301,38 @@ fn call_condvar(address: usize, call: condvar::Call, code: usize) -> Reply {
     objects::call(address, "Condvar", initial, call, code)
 }
 
-/// How many wait and were not notified.
+/// Changes the number of waiters that were not notified; returns it.
 fn waiters(address: usize, change: impl FnOnce(&mut u32)) -> u32 {
     objects::count(address, change)
 }
 
-/// Notifies; returns the value to be found in the word, which says whether there are waiters.
+/// Notifies; returns the value that the access of the word must return: nonzero if there are
+/// waiters.
 fn notify(address: usize, call: condvar::Call, code: usize) -> u64 {
     at(code, || call_condvar(address, call, code));
     waiters(address, |_| ()).into()
 }
 
-/// The slow path of a lock, which only timed-out calls take.
+/// Stand-in of a lock's slow path, which only timed-out calls take.
 pub(super) extern "C-unwind" fn lock_slowly(_code: usize) -> bool {
     false
 }
 
-/// `Condvar::notify_one_slow`: a waiter was notified.
+/// Stand-in of `Condvar::notify_one_slow`, after a waiter was notified.
 pub(super) extern "C-unwind" fn notify_one(condvar: usize, _mutex: usize, _code: usize) -> bool {
     waiters(condvar, |waiters| *waiters -= 1);
     true
 }
 
-/// The same for all of them; how many.
+/// Stand-in of `Condvar::notify_all_slow`; returns the number of waiters.
 pub(super) extern "C-unwind" fn notify_all(condvar: usize, _mutex: usize, _code: usize) -> usize {
     let count = waiters(condvar, |_| ());
     waiters(condvar, |waiters| *waiters = 0);
     count as usize
 }
 
-/// `Condvar::wait_until_internal`, with the two words of an optional time; returns true if it timed out.
+/// Stand-in of `Condvar::wait_until_internal`, with the two words of an optional time; returns true
+/// if it timed out.
 pub(super) extern "C-unwind" fn wait(
     condvar: usize,
     mutex: usize,

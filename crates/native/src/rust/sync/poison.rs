@@ -1,6 +1,6 @@
 //! Poison flags of locks, where a program reads or clears them.
 //!
-//! Each lock has a flag behind the word that is the lock.
+//! Each lock has a flag behind its word.
 
 use raddle_engine::object::{self, Object, mutex, rwlock};
 
@@ -14,7 +14,7 @@ pub(super) enum Of {
     RwLock,
 }
 
-/// In guest mode: a program reads the flag; returns its value.
+/// In guest mode: performs a read of the flag; returns its value.
 pub(super) fn is_poisoned(flag: usize, of: Of, code: usize) -> bool {
     let call = match of {
         Of::Mutex => object::Call::Mutex(mutex::Call::IsPoisoned),
@@ -23,7 +23,7 @@ pub(super) fn is_poisoned(flag: usize, of: Of, code: usize) -> bool {
     at(code, || perform(flag, of, call, code).to_answer())
 }
 
-/// In guest mode: a program clears the flag.
+/// In guest mode: performs the clearing of the flag.
 pub(super) fn clear(flag: usize, of: Of, code: usize) {
     let call = match of {
         Of::Mutex => object::Call::Mutex(mutex::Call::ClearPoison),
@@ -32,8 +32,8 @@ pub(super) fn clear(flag: usize, of: Of, code: usize) {
     at(code, || perform(flag, of, call, code));
 }
 
-/// In host mode: performs a call on the lock of a flag. The lock is as far before its flag as it is large;
-/// the value comes last, since it may be unsized.
+/// In host mode: performs a call on the lock of a flag. The lock begins its own size before its
+/// flag; the value comes last, since it may be unsized.
 fn perform(flag: usize, of: Of, call: object::Call, code: usize) -> raddle_engine::Reply {
     let (size, kind) = match of {
         Of::Mutex => (4, "Mutex"),

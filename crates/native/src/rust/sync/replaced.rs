@@ -12,7 +12,7 @@ use crate::rust::threads;
 macro_rules! stand_ins {
     ($macro:ident $(fn $enter:ident for $original:ident as $to:path, $register:literal $(-> $result:ty)?;)*) => {
         $(
-            /// The function as it was, if it was replaced.
+            /// Address of the original function, if it was replaced.
             pub(super) static $original: AtomicUsize = AtomicUsize::new(0);
 
             $macro! {
@@ -46,20 +46,21 @@ stand_ins! { jumping_stand_in
     fn enter_grow_scope for SCOPE_GROWS as grow_scope, "rsi";
 }
 
-/// In guest mode: a scope has one thread more, which is about to be started.
+/// In guest mode: records that a scope has one more thread, which is about to be started.
 extern "C" fn grow_scope(count: usize, _code: usize) {
     threads::count(count);
-    // SAFETY: the number is the function that this one replaces, which has this type.
+    // SAFETY: the number is the address of the function that this one replaces, which has this
+    // type.
     unsafe {
         let original: extern "C-unwind" fn(usize) = std::mem::transmute(SCOPE_GROWS.load(Relaxed));
         original(count);
     }
 }
 
-/// A function of the program's: its path, where it is, and how large.
+/// A function of the program's: its path, address and size in bytes.
 pub(super) type Found = (String, usize, usize);
 
-/// Replaces those functions of a file that are known.
+/// Replaces the functions of a file that have stand-ins.
 pub(super) fn replace_all(functions: &[Found]) {
     for (path, function, size) in functions {
         uninstrumented::replace(path, *function, *size);
@@ -67,7 +68,7 @@ pub(super) fn replace_all(functions: &[Found]) {
     }
 }
 
-/// Replaces those of parking_lot; returns true if all of them could be.
+/// Replaces the functions of parking_lot; returns true if all of them could be.
 pub(super) fn replace_parking(functions: &[Found]) -> bool {
     let known = |found: &Found| {
         let stand_in: StandIn = match found.0.strip_prefix("parking_lot::")? {
@@ -90,15 +91,16 @@ pub(super) fn replace_parking(functions: &[Found]) -> bool {
         return false;
     }
     found.iter().all(|(function, size, (enter, original))| {
-        // SAFETY: `replace` needs a function in which no thread is at its first instructions: no thread of
-        // the check has begun, and others that wait in one have left its first instructions behind.
+        // SAFETY: `replace` needs a function in which no thread is at its first instructions: no
+        // thread of the check has begun, and others that wait in one are past its first
+        // instructions.
         let moved = unsafe { patch::replace(*function, *size, *enter as usize) };
         original.store(moved.unwrap_or(0), Relaxed);
         moved.is_some()
     })
 }
 
-/// True if it is a function that parks.
+/// True if the function with this path parks.
 fn parks(path: &str) -> bool {
     let name = path.strip_prefix("std::").unwrap_or_default();
     matches!(
@@ -129,16 +131,24 @@ fn replace(path: &str, function: usize, size: usize) {
     if std::ptr::eq(original, &BARRIER_WAIT) && !barrier::understand(function, size) {
         return;
     }
-    // SAFETY: `replace` needs a function in which no thread is at its first instructions: no thread of the
-    // check has begun, and others that wait in one have left its first instructions behind.
+    // SAFETY: `replace` needs a function in which no thread is at its first instructions: no thread
+    // of the check has begun, and others that wait in one are past its first instructions.
     if let Some(moved) = unsafe { patch::replace(function, size, enter as usize) } {
-        // There may be several copies, which all do the same.
+        // There may be several copies, which are equivalent.
         let _ = original.compare_exchange(0, moved, Relaxed, Relaxed);
         if std::ptr::eq(original, &IS_LEADER) {
             barrier::wait_for_question();
         }
     }
 }
+
+/// True if it is a function that every program has as it came with std.
+pub(super) fn came_compiled(path: &str) -> bool {
+    path != IS_LEADER_PATH && stand_in(path).is_some()
+}
+
+/// The only one of them that is inlined, or compiled with the program.
+const IS_LEADER_PATH: &str = "std::sync::barrier::BarrierWaitResult::is_leader";
 
 type StandIn = (extern "C" fn(), &'static AtomicUsize);
 

@@ -1,7 +1,7 @@
 //! Readers-writer locks: a word that counts readers.
 //!
-//! To take one is a load and an exchange, in code of the program's: the thread waits at the load, and no
-//! other thread runs between the two.
+//! Taking one is a load and an exchange, in code of the program's: the thread waits at the load,
+//! and no other thread runs between the two.
 
 use raddle_engine::object::{self, Object, rwlock::Call};
 use raddle_engine::{Grant, Reply};
@@ -10,13 +10,13 @@ use super::{Access, at, mutex};
 use crate::host::mode::host;
 use crate::memory::objects;
 
-const KIND: &str = "RwLock";
-const READER: u32 = 1;
-const WRITER: u32 = (1 << 30) - 1;
+pub(super) const KIND: &str = "RwLock";
+pub(super) const READER: u32 = 1;
+pub(super) const WRITER: u32 = (1 << 30) - 1;
 
 type Word = *mut u32;
 
-/// Operations of such a lock.
+/// Operations of a readers-writer lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shared {
     Read,
@@ -48,24 +48,24 @@ fn call(word: Word, call: Call, code: usize) -> Reply {
     })
 }
 
-/// How many readers have the lock, that were seen to take it.
+/// Changes the number of readers that hold the lock and that the model knows; returns it.
 fn readers(word: Word, change: impl FnOnce(&mut u32)) -> u32 {
     objects::count(word as usize, change)
 }
 
-/// True if the lock has a writer that is known.
+/// True if the lock has a writer that the model knows.
 fn is_written(word: Word) -> bool {
     objects::with(word as usize, |known| known.holder.is_some()) == Some(true)
 }
 
 fn hold(word: Word) {
     host(|| objects::hold(word as usize));
-    // That is no reader.
+    // The holder is a writer, not a reader.
     readers(word, |readers| *readers = 0);
 }
 
-/// In guest mode: performs the operation that an access in one of the lock's functions stands for; returns
-/// the value to be found.
+/// In guest mode: performs the operation that an access in one of the lock's functions represents;
+/// returns the value that the access must return.
 pub(super) fn perform(word: Word, wanted: Shared, access: Access, code: usize) -> Option<u32> {
     use Shared::*;
     Some(match (wanted, access) {

@@ -1,8 +1,8 @@
 //! Roles of atomic operations in the program's code.
 //!
-//! An operation belongs to a function of std's if that is the innermost function around it which is no method
-//! of an atomic type. Functions may be inlined into each other or call each other. The functions around an
-//! instruction do not change, so they are looked up once.
+//! An operation belongs to a function of std's if that is the innermost function around it which is
+//! no method of an atomic type. Functions may be inlined into each other or call each other. The
+//! functions around an instruction do not change, so they are looked up once.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
@@ -24,11 +24,11 @@ pub(super) enum Role {
     Unlock,
     Shared(Shared),
     Unpark,
-    /// `Once::is_completed` and the like.
+    /// `Once::is_completed` and similar functions.
     IsCompleted,
-    /// The same before it is done if not.
+    /// Query by a function that calls the closure if the `Once` is not completed.
     OnceBegins,
-    /// A thread panics while it has a lock.
+    /// Store of the poison flag by a thread that panics while it holds a lock.
     Poison,
     /// Reads or clears the poison flag.
     IsPoisoned(Of),
@@ -36,54 +36,55 @@ pub(super) enum Role {
     Parking(Wanted),
 }
 
-/// A function, as far as atomic operations are in it.
+/// A function, by its atomic operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Function {
-    /// One of the atomic types.
+    /// A method of an atomic type.
     Atomic,
     Is(Role),
-    /// Asks if a `Once` is completed.
+    /// Queries if a `Once` is completed.
     Looks,
     /// Calls the function of a `Once` if it is not completed.
     Begins,
     Other,
 }
 
-/// All functions that an instruction is in.
+/// Functions around an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Site {
     /// Only functions of atomic types; the role is that of the caller.
     Atomic,
-    /// Only functions that ask if a `Once` is completed; the role depends on the caller.
+    /// Only functions that query if a `Once` is completed; the role depends on the caller.
     Looks,
     Begins,
     Is(Role),
     Other,
 }
 
-/// An instruction: its role, and the kinds of the functions that were inlined there, the outermost first.
+/// Role of an instruction, and the kinds of the functions inlined there, the outermost first.
 #[derive(Clone, Copy)]
 struct KnownSite {
     site: Site,
     inlined: &'static [FunctionKind],
 }
 
-/// True if functions that use atomics may be inlined into those that atomics have.
+/// True if functions that use atomics may be inlined into methods of atomics.
 static IS_OPTIMISED: AtomicBool = AtomicBool::new(false);
 
 static SITES: ProcessState<Table<KnownSite>> = ProcessState::new(Table::new());
-/// Instructions that are known to be in no function that was inlined there, each in one place: most are.
+/// Cache of instructions without inlined functions around them, which most are; each has one slot.
 static ALONE: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
 /// Maximum depth of calls between functions of atomic types.
 const DEEPEST: usize = 8;
 
-/// The methods of atomics were inlined into their callers; the functions that they call need not be.
+/// Records that methods of atomics were inlined into their callers; functions that they call may
+/// not be.
 pub(super) fn expect_inlined() {
     IS_OPTIMISED.store(true, Relaxed);
 }
 
-/// In guest mode: where an operation was called from functions of atomic types, if those are all that its
-/// instruction is in.
+/// In guest mode: returns the call of an operation by code other than methods of atomic types, if
+/// its instruction is only in such methods.
 fn beyond_atomics(code: usize) -> usize {
     let mut at = code;
     for depth in 0..DEEPEST {
@@ -95,7 +96,7 @@ fn beyond_atomics(code: usize) -> usize {
     at
 }
 
-/// In guest mode: returns the role of the operation that returns to this address.
+/// In guest mode: returns the role of the operation with this return address.
 pub(super) fn role(code: usize) -> Option<Role> {
     let mut looks = false;
     let mut next = Some(code);
@@ -113,8 +114,8 @@ pub(super) fn role(code: usize) -> Option<Role> {
     looks.then_some(Role::IsCompleted)
 }
 
-/// In guest mode: where a thread is at the instruction before this address, in a function that was entered
-/// so. Others may be inlined there.
+/// In guest mode: returns the kind of the code at the instruction before this address, in a
+/// function of kind `entered`. Other functions may be inlined there.
 #[inline]
 pub(super) fn region(code: usize, entered: FunctionKind) -> FunctionKind {
     let alone = &ALONE[code % ALONE.len()];
@@ -133,8 +134,8 @@ pub(super) fn region(code: usize, entered: FunctionKind) -> FunctionKind {
     inlined.fold(entered, |before, kind| kind.entered_from(before))
 }
 
-/// In guest mode: true if a thread asks if another has ended, by the operation that returns to this address,
-/// which reads a count.
+/// In guest mode: true if the operation with this return address, which reads a count, checks if
+/// another thread has ended.
 #[inline]
 pub(super) fn is_question(code: usize, entered: FunctionKind) -> bool {
     let asks = |code| known(code).inlined.contains(&FunctionKind::IsFinished);
@@ -246,7 +247,7 @@ fn in_std(name: &str) -> Function {
         "mutex::Mutex::clear_poison" => Role::ClearsPoison(Of::Mutex),
         "rwlock::RwLock::is_poisoned" => Role::IsPoisoned(Of::RwLock),
         "rwlock::RwLock::clear_poison" => Role::ClearsPoison(Of::RwLock),
-        // The caller tells why.
+        // The role is that of the caller.
         "Flag::get" | "Flag::clear" => return Function::Atomic,
         "once::futex::Once::is_completed"
         | "once::Once::is_completed"

@@ -14,7 +14,7 @@ use crate::rust::handling::{self, Handling};
 use crate::rust::{arc_counts, std_atomics};
 use crate::threads::atomics;
 
-/// An ordering as Rust numbers them, as C does.
+/// Converts the number of an ordering in Rust to that in C.
 fn order(ordering: u8) -> i32 {
     match ordering {
         0 => 0,
@@ -45,7 +45,7 @@ fn change<T: Atom>(address: *mut T, change: impl Fn(u64) -> Option<u64>) -> u64 
     before
 }
 
-/// The processor's own.
+/// Performs the processor's compare-exchange.
 fn compare_exchange<T: Atom>(address: *mut T, expected: u64, new: u64) -> Result<u64, u64> {
     macro_rules! of {
         ($atomic:ident, $type:ident) => {{
@@ -104,7 +104,7 @@ fn exchange<T: Atom>(address: *mut T, values: (T, T), orderings: (u8, u8), code:
     }
 }
 
-/// The methods of the atomics of one width.
+/// Defines the methods of the atomics of one width.
 macro_rules! methods {
     ($module:ident, $unsigned:ident, $signed:ident) => {
         mod $module {
@@ -177,10 +177,10 @@ methods!(half, u16, i16);
 methods!(word, u32, i32);
 methods!(double, u64, i64);
 
-/// Module of atomics.
+/// Path of the module of atomics.
 pub(super) const MODULE: &str = "core::sync::atomic::";
 
-/// Replaces a function if it is one of these methods.
+/// Replaces the function if it is one of these methods.
 pub(super) fn replace(path: &str, function: usize, size: usize) {
     let Some(stand_in) = path.strip_prefix(MODULE).and_then(find) else {
         return;

@@ -1,5 +1,5 @@
-//! Alarms. Time is virtual, so an alarm may go off at any moment after it was set: it is a thread that
-//! sleeps and then sends the signal. One that is set to go off again and again does so once.
+//! Alarms. Time is virtual, so an alarm may go off at any moment after it was set: it is a thread
+//! that sleeps and then sends the signal. A periodic alarm goes off once.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::threads::{life, time};
 /// The alarms of the execution.
 #[derive(Default)]
 pub(crate) struct Alarms {
-    /// How long each was to take, and where in the program it was set. The last one that was set counts.
+    /// Duration of each alarm and the site that set it. Only the last one is active.
     all: Vec<(Duration, usize)>,
     /// Duration of the current alarm, if it has not gone off.
     left: Option<Duration>,
@@ -27,7 +27,7 @@ const PLACE: QueueKey = QueueKey {
     kind: "alarm",
 };
 
-/// Sets the alarm, or takes it back if there is no time; how much was left of the last one.
+/// Sets the alarm, or cancels it if the time is zero; returns the rest of the last alarm's time.
 pub(super) fn set(time: Duration, code: usize) -> Duration {
     queues::synchronize(PLACE, code);
     let (number, left) = {
@@ -43,7 +43,7 @@ pub(super) fn set(time: Duration, code: usize) -> Duration {
     left.unwrap_or_default()
 }
 
-/// The thread of an alarm, as guest.
+/// Function of an alarm's thread, as guest.
 extern "C" fn go_off(number: usize) -> usize {
     mode::host(|| {
         let (time, code) = ALARMS.get().all[number - 1];

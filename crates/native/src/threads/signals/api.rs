@@ -23,7 +23,7 @@ type Stack = GuestPtr<libc::stack_t>;
 /// Interval of a timer, and the time until it expires first.
 type Timer = GuestPtr<[libc::timeval; 2]>;
 
-/// The result of a function that leaves an error in `errno`.
+/// Returns the result of a function that stores its error in `errno`.
 fn result(error: c_int) -> c_int {
     if error == 0 {
         return 0;
@@ -32,12 +32,12 @@ fn result(error: c_int) -> c_int {
     -1
 }
 
-/// The bits of a set; the kernel counts signals from 0.
+/// Returns the bits of a set; the kernel counts signals from 0.
 pub(super) fn bits(set: u64) -> u64 {
     set << 1
 }
 
-/// The set with these bits.
+/// Returns the set with these bits.
 fn set_of(bits: u64) -> u64 {
     (bits & !CANCEL) >> 1
 }
@@ -52,10 +52,10 @@ fn action(new: &libc::sigaction) -> Action {
     }
 }
 
-/// An action as C has it.
+/// Returns an action in the representation of C.
 pub(super) fn in_c(action: Action) -> libc::sigaction {
-    // SAFETY: `sigaction` is a struct of numbers and an optional function, in which all-zero is valid; a set of
-    // signals is an array of words, so that its first word can be written.
+    // SAFETY: `sigaction` is a struct of numbers and an optional function, in which all-zero is
+    // valid. A set of signals is an array of words, so that its first word can be written.
     unsafe {
         let mut value: libc::sigaction = std::mem::zeroed();
         value.sa_sigaction = action.handler;
@@ -147,7 +147,7 @@ extern "C" fn on_raise(signal: c_int, code: usize) -> c_int {
     0
 }
 
-/// A signal for the thread of that name; an error.
+/// Sends a signal to the thread with this name; returns an error, or 0.
 fn to_thread(name: usize, signal: c_int, value: Option<usize>, code: usize) -> c_int {
     let Some(thread) = guests::find(name) else {
         return libc::ESRCH;
@@ -237,7 +237,7 @@ fn change_mask(how: c_int, new: Set, old: Set, code: usize) -> c_int {
     0
 }
 
-/// The running thread handles pending signals of the process, and its own; returns true if there was any.
+/// Handles pending signals of the process and of the running thread; returns true if there was one.
 pub(super) fn take_pending(code: usize) -> bool {
     let masked = requests::masked(crate::execution::running().thread()) | CANCEL;
     let mut process = SIGNALS.get();
@@ -281,7 +281,8 @@ extern "C" fn on_pending(to: Set, code: usize) -> c_int {
     0
 }
 
-/// Handlers run on the thread's own stack, which is large enough, whatever it has asked for.
+/// Sets or returns the alternate signal stack, which is not used: handlers run on the thread's own
+/// stack, which is large enough.
 extern "C" fn on_stack(new: Stack, old: Stack, _code: usize) -> c_int {
     if !is_guest() {
         return forward!(fn sigaltstack(new: Stack, old: Stack) -> c_int);
@@ -346,7 +347,7 @@ mod tests {
         unsafe { (&raw const *set).cast::<u64>().read() }
     }
 
-    /// The C library's own sets say which bit is which signal.
+    /// Compares the bits of signals with the C library's own sets.
     #[test]
     fn sets_are_those_of_the_c_library() {
         for signal in (1..32).chain(34..64) {

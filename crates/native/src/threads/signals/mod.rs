@@ -1,8 +1,9 @@
 //! Signals that the program sends to itself.
 //!
-//! The kernel does not take part: a signal is a request to a thread ([`requests`]), and its handler runs
-//! when that thread comes to a scheduling point and sees it. A signal for the whole process goes to the
-//! first thread that does not block it, as Linux does, and waits for one if all do.
+//! The kernel does not take part: a signal is a request to a thread ([`requests`]). Its handler
+//! runs when that thread reads the request at a scheduling point. A signal for the whole process
+//! goes to the first thread that does not block it, as in Linux. If all threads block it, it stays
+//! pending.
 
 pub(crate) mod alarms;
 mod api;
@@ -24,7 +25,7 @@ use crate::threads::queues::{self, QueueKey};
 use crate::threads::requests::{self, CANCEL};
 use crate::threads::{failure, guests, unwind};
 
-/// Numbers of signals are below that.
+/// Upper bound of signal numbers, exclusive.
 const LIMIT: usize = 64;
 
 /// Action for a signal.
@@ -46,9 +47,9 @@ pub(crate) struct Signals {
     actions: [Action; LIMIT],
     /// Bits of pending signals of the process, which all threads have masked.
     pending: u64,
-    /// Values that were sent along with signals.
+    /// Values that were sent with signals.
     values: [usize; LIMIT],
-    /// True if the handlers that ran last let a wait go on.
+    /// True if a wait continues after the handlers that ran last.
     restarts: bool,
 }
 
@@ -79,15 +80,16 @@ const PLACE: QueueKey = QueueKey {
 /// Sets the actions of the kernel.
 pub(crate) fn install() {
     static IS_IGNORED: Once = Once::new();
-    // The kernel is not to send this one: the write fails with `EPIPE`, and then the signal is raised here.
+    // The kernel must not send SIGPIPE: the write fails with `EPIPE`, and then the signal is raised
+    // here.
     IS_IGNORED.call_once(|| {
         let signal = real!(fn signal(c_int, usize) -> usize);
-        // SAFETY: `SIG_IGN` is an action for this signal.
+        // SAFETY: `signal` needs a valid action, and `SIG_IGN` is one for this signal.
         unsafe { signal(libc::SIGPIPE, libc::SIG_IGN) };
     });
 }
 
-/// The bit of a signal.
+/// Returns the bit of a signal.
 fn bit(signal: c_int) -> u64 {
     1 << (signal as u32 % 64)
 }
@@ -105,7 +107,7 @@ pub(crate) fn synchronize(code: usize) {
 
 /// Sets the action for a signal; returns the action before.
 fn set_action(signal: c_int, new: Option<Action>) -> Action {
-    // Outside a check others may call, but not at the same time.
+    // Outside a check other threads may call, but not at the same time.
     match phase::is_checking() {
         true => replace(&mut SIGNALS.get().actions[signal as usize], new),
         false => replace(&mut BEFORE.get()[signal as usize], new),
@@ -118,12 +120,12 @@ fn replace(action: &mut Action, new: Option<Action>) -> Action {
     before
 }
 
-/// True if a wait goes on after the handlers that have just run.
+/// True if a wait continues after the handlers that have just run.
 pub(crate) fn restarts() -> bool {
     SIGNALS.get().restarts
 }
 
-/// The running thread handles its requests that are not masked; returns true if there was any.
+/// Handles the running thread's requests that are not masked; returns true if there was one.
 pub(crate) fn deliver(code: usize) -> bool {
     let (mut restarts, mut has_any) = (true, false);
     loop {
@@ -133,7 +135,7 @@ pub(crate) fn deliver(code: usize) -> bool {
             break;
         }
         let signal = pending.trailing_zeros() as c_int;
-        requests::settle(bit(signal), code);
+        requests::clear(bit(signal), code);
         restarts &= handle(signal, code);
         has_any = true;
     }
@@ -141,7 +143,7 @@ pub(crate) fn deliver(code: usize) -> bool {
     has_any
 }
 
-/// A signal for the running thread: handled now, or later if it is blocked.
+/// Raises a signal in the running thread: handled now, or later if it is blocked.
 pub(crate) fn raise(signal: c_int, code: usize) {
     let masked = requests::masked(running().thread());
     match masked & bit(signal) {
@@ -153,7 +155,7 @@ pub(crate) fn raise(signal: c_int, code: usize) {
     }
 }
 
-/// A signal for another thread, or for this one.
+/// Sends a signal to a thread, possibly the running one.
 fn send(thread: ThreadId, signal: c_int, code: usize) {
     if thread == running().thread() {
         return raise(signal, code);
@@ -161,7 +163,7 @@ fn send(thread: ThreadId, signal: c_int, code: usize) {
     requests::request(thread, bit(signal), code);
 }
 
-/// A signal for the process.
+/// Sends a signal to the process.
 fn send_to_process(signal: c_int, code: usize) {
     synchronize(code);
     let wants = |thread: &ThreadId| {
@@ -175,7 +177,7 @@ fn send_to_process(signal: c_int, code: usize) {
     }
 }
 
-/// Arguments of a handler; nothing is known of the interrupted code.
+/// Arguments of a handler, which has no information about the interrupted code.
 #[repr(C)]
 struct Given {
     signal: c_int,
@@ -266,7 +268,7 @@ fn handle(signal: c_int, code: usize) -> bool {
     action.flags & libc::SA_RESTART != 0
 }
 
-/// True if nothing is done about a signal unless the program says so.
+/// True if the default action for a signal is to ignore it.
 fn is_ignored(signal: c_int) -> bool {
     matches!(
         signal,

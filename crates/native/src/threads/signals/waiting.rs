@@ -37,7 +37,7 @@ fn wait_for_handler(code: usize) -> Result<isize, c_int> {
     }
 }
 
-/// Takes a signal of the set that is there, or waits for one; nothing if the thread is cancelled.
+/// Takes a pending signal of the set, or waits for one; returns nothing if the thread is cancelled.
 fn take(set: u64, waits: bool, code: usize) -> Option<c_int> {
     loop {
         synchronize(code);
@@ -49,7 +49,7 @@ fn take(set: u64, waits: bool, code: usize) -> Option<c_int> {
             return Some(signal);
         }
         drop(process);
-        // Senders see that the thread accepts these.
+        // Senders read the mask, so they know that the thread accepts these signals.
         let before = requests::mask(|masked| masked & !set);
         let interrupt = match waits {
             true => sleep(code),
@@ -60,7 +60,7 @@ fn take(set: u64, waits: bool, code: usize) -> Option<c_int> {
         let own = requests::look(code) & set;
         if own != 0 {
             let signal = own.trailing_zeros() as c_int;
-            requests::settle(bit(signal), code);
+            requests::clear(bit(signal), code);
             return Some(signal);
         }
         if !waits || !interrupts::act(interrupt, code) {
@@ -69,7 +69,7 @@ fn take(set: u64, waits: bool, code: usize) -> Option<c_int> {
     }
 }
 
-/// The same for functions that also return the information.
+/// As [`take`], for functions that also return the information.
 fn take_with(
     set: Set,
     to: GuestPtr<libc::siginfo_t>,

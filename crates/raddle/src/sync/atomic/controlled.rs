@@ -1,5 +1,5 @@
-//! The controlled atomics. Each keeps std's own atomic for use outside a check and for the value
-//! an execution starts with.
+//! The controlled atomics. Each contains std's own atomic for use outside a check and for the
+//! initial value of executions.
 
 use std::fmt;
 use std::panic::Location;
@@ -12,7 +12,7 @@ use raddle_check::runtime::Identity;
 use raddle_check::runtime::foreign::using;
 use raddle_check::runtime::{Context, Made, current, statics};
 
-/// A memory fence, as [`std::sync::atomic::fence`].
+/// Performs a memory fence, as [`std::sync::atomic::fence`].
 #[track_caller]
 pub fn fence(ordering: Ordering) {
     assert!(
@@ -46,7 +46,7 @@ impl Shared {
         }
     }
 
-    /// The check that the calling thread belongs to.
+    /// Returns the check that the calling thread belongs to.
     #[inline(always)]
     fn using<'a>(&self, place: &'static Location<'static>) -> Option<&'a Context> {
         using(&self.identity, &self.made, place)
@@ -141,14 +141,14 @@ macro_rules! atomic {
         #[doc = concat!("As [`std::sync::atomic::", stringify!($name), "`].")]
         pub struct $name $(<$generic>)? {
             shared: Shared,
-            /// The value outside checks.
+            /// Value outside checks.
             plain: std_atomic::$name $(<$generic>)?,
         }
 
         impl $(<$generic>)? $name $(<$generic>)? {
             const BITS: u8 = $bits;
 
-            /// An atomic with this value.
+            /// Creates an atomic with this value.
             #[track_caller]
             pub const fn new(value: $value) -> Self {
                 Self {
@@ -169,7 +169,7 @@ macro_rules! atomic {
                 from(word)
             }
 
-            /// State at the beginning of an execution.
+            /// Returns the value at the beginning of an execution.
             #[inline]
             fn initial(&self) -> u64 {
                 let Shared { identity, made } = &self.shared;
@@ -180,9 +180,9 @@ macro_rules! atomic {
                 Self::to_word(value)
             }
 
-            /// Puts the value of the running execution where std's atomic is, for its sole owner.
+            /// Copies the value of the running execution into std's atomic, for its sole owner.
             #[track_caller]
-            fn settle(&mut self) {
+            fn write_back(&mut self) {
                 let context = self.shared.using(Location::caller());
                 if let Some(word) =
                     context.and_then(|context| context.owned_value(&self.shared.identity))
@@ -192,21 +192,37 @@ macro_rules! atomic {
                 }
             }
 
-            /// The value, when no other thread can access it.
+            /// Returns the value, when no other thread can access it.
             #[track_caller]
             pub fn get_mut(&mut self) -> &mut $value {
-                self.settle();
+                self.write_back();
                 self.plain.get_mut()
             }
 
-            /// The value, when no other thread can access it.
+            /// Returns the value, when no other thread can access it.
             #[track_caller]
             pub fn into_inner(mut self) -> $value {
                 *self.get_mut()
             }
 
-            /// A pointer to where the value is outside checks. Inside one, accesses through it are
-            /// not seen.
+            /// For `raddle-loom`: reads the value when no other thread writes it, which is a data
+            /// race otherwise. Std's atomics have no such method.
+            #[doc(hidden)]
+            #[track_caller]
+            pub fn __unsync_load(&self) -> $value {
+                let place = Location::caller();
+                let Some(context) = self.shared.using(place) else {
+                    return self.plain.load(Ordering::Relaxed);
+                };
+                let initial = || self.initial();
+                let word = self.shared.load(context, place, initial, Ordering::Relaxed);
+                let Shared { identity, made } = &self.shared;
+                context.check_unsynchronized_load(identity, *made, place);
+                Self::from_word(word)
+            }
+
+            /// Returns a pointer to the value outside checks. Inside one, accesses through it are
+            /// not controlled.
             pub const fn as_ptr(&self) -> *mut $value {
                 self.plain.as_ptr()
             }
@@ -275,9 +291,10 @@ macro_rules! atomic {
                 self.exchange(context, expected, new, false, orderings, Location::caller())
             }
 
-            /// As [`compare_exchange`](Self::compare_exchange), but it may fail although the value
-            /// is `expected`. Inside a check that happens at most once for every thread and
-            /// execution, as [`Checker::weak_cas`](crate::Checker::weak_cas) says.
+            /// Writes `new` if the value is `expected`, as
+            /// [`compare_exchange`](Self::compare_exchange), but may fail although the value is
+            /// `expected`. Inside a check that happens at most once for every thread and execution;
+            /// see [`Checker::weak_cas`](crate::Checker::weak_cas).
             #[track_caller]
             #[inline(always)]
             pub fn compare_exchange_weak(
@@ -321,7 +338,9 @@ macro_rules! atomic {
                 }
             }
 
-            /// As [`compare_exchange`](Self::compare_exchange), with one ordering and one result.
+            /// Writes `new` if the value is `expected`, as
+            /// [`compare_exchange`](Self::compare_exchange), with one ordering; returns the
+            /// previous value.
             #[track_caller]
             #[deprecated(note = "use `compare_exchange` or `compare_exchange_weak` instead")]
             pub fn compare_and_swap(
@@ -340,9 +359,9 @@ macro_rules! atomic {
                 }
             }
 
-            /// Repeats reading and writing what `next` makes of it until no other write comes in
-            /// between, or `next` gives `None`. Inside a check, `next` is called again only if another
-            /// write did come in between, although std may do so for no reason.
+            /// Reads the value and writes the result of `next`, repeatedly until no other write
+            /// comes in between, or `next` returns `None`. Inside a check, `next` is called again
+            /// only if another write came in between, although std may call it again at any time.
             #[track_caller]
             pub fn fetch_update<F>(
                 &self,
@@ -363,7 +382,7 @@ macro_rules! atomic {
                 Err(old)
             }
 
-            /// As [`fetch_update`](Self::fetch_update).
+            /// Does the same as [`fetch_update`](Self::fetch_update).
             #[track_caller]
             pub fn try_update(
                 &self,
@@ -374,7 +393,8 @@ macro_rules! atomic {
                 self.fetch_update(success, failure, next)
             }
 
-            /// As [`fetch_update`](Self::fetch_update), with a function that always has an answer.
+            /// Updates the value as [`fetch_update`](Self::fetch_update), with a function that
+            /// always returns a value.
             #[track_caller]
             pub fn update(
                 &self,
@@ -472,9 +492,9 @@ macro_rules! atomic_int {
                 fetch_or => |value| UpdateKind::Or(Self::to_word(value));
                 /// Bitwise exclusive or; returns the previous value.
                 fetch_xor => |value| UpdateKind::Xor(Self::to_word(value));
-                /// The greater of the two; returns the previous value.
+                /// Writes the greater of the two; returns the previous value.
                 fetch_max => $max;
-                /// The lesser of the two; returns the previous value.
+                /// Writes the lesser of the two; returns the previous value.
                 fetch_min => $min;
             }
         }
@@ -516,7 +536,7 @@ impl AtomicBool {
     }
 }
 
-// The address is all that the engine keeps, hence the round trip through exposed provenance.
+// The engine stores only the address, hence the round trip through exposed provenance.
 atomic!(
     AtomicPtr<T>,
     *mut T,

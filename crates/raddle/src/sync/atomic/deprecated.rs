@@ -19,7 +19,7 @@ pub const ATOMIC_ISIZE_INIT: AtomicIsize = AtomicIsize::new(0);
 #[deprecated(note = "use `AtomicUsize::new` instead")]
 pub const ATOMIC_USIZE_INIT: AtomicUsize = AtomicUsize::new(0);
 
-/// As [`spin_loop`](crate::hint::spin_loop).
+/// Calls [`spin_loop`](crate::hint::spin_loop).
 #[deprecated(note = "use `hint::spin_loop` instead")]
 #[track_caller]
 #[inline]

@@ -1,5 +1,5 @@
-//! Channels whose senders may have to wait, inside a check: an object of the engine, which knows
-//! messages by their numbers.
+//! Channels whose senders may have to wait, inside a check: an object of the engine, which
+//! identifies messages by number.
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -40,7 +40,7 @@ pub(super) fn channel<T>(context: &Context, made: Made, bound: usize) -> (Sender
 
 struct Channel<T> {
     made: Made,
-    /// The execution it was made in.
+    /// Execution that it was created in.
     stamp: u64,
     identity: Identity,
     bound: usize,
@@ -48,12 +48,13 @@ struct Channel<T> {
 }
 
 impl<T> Channel<T> {
-    /// The running check, if it is in the execution that the channel was made in.
+    /// Returns the running check, if it is in the execution that the channel was created in.
     fn context<'a>(&self) -> Option<&'a Context> {
         current().filter(|context| context.stamp() == self.stamp)
     }
 
-    /// True when the thread that drops an end made at this place is in the execution of the channel.
+    /// True when the thread that drops an end created at this place is in the execution of the
+    /// channel.
     fn is_here(&self, kind: &'static str, place: Caller) -> bool {
         let is_here = self.context().is_some();
         if !is_here {
@@ -62,7 +63,7 @@ impl<T> Channel<T> {
         is_here
     }
 
-    /// Initial state.
+    /// Returns the initial state.
     fn state(&self) -> Object {
         Object::Channel(object::channel::Channel::new(self.bound))
     }
@@ -129,7 +130,7 @@ impl<T> Drop for Sender<T> {
 
 pub(super) struct Receiver<T> {
     channel: Arc<Channel<T>>,
-    /// It has been found that there is no message and no sender any more.
+    /// True once a receive has found neither a message nor a sender.
     disconnected: Cell<bool>,
 }
 
@@ -147,14 +148,14 @@ impl<T> Receiver<T> {
         self.wait(place, timeout).map_err(without_wait)
     }
 
-    /// The object that a label names.
+    /// Returns the object that a label names.
     pub(super) fn thing(&self) -> Thing<'_> {
         let channel = &*self.channel;
         let thing = |_| Thing::object(&channel.identity, channel.made, channel.state());
         channel.context().map_or_else(Thing::elsewhere, thing)
     }
 
-    /// Receives a message, waiting for one; the time of the wait may run out.
+    /// Receives a message, after waiting for one; the wait may time out.
     fn wait(&self, place: Caller, timeout: bool) -> Result<T, TryRecvError> {
         self.receive_by(|channel| {
             let first = channel

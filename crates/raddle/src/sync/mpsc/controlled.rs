@@ -1,4 +1,4 @@
-//! The ends to send to, each std's or inside a check.
+//! The sending ends, each std's or controlled inside a check.
 
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -19,7 +19,7 @@ fn made() -> Made {
     }
 }
 
-/// A channel whose senders never wait, as [`std::sync::mpsc::channel`].
+/// Creates a channel whose senders never wait, as [`std::sync::mpsc::channel`].
 #[must_use]
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
@@ -37,8 +37,8 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender { made, end }, Receiver::new(made, receiver))
 }
 
-/// A channel whose senders wait while `bound` messages are waiting, or if that is 0 until their
-/// message is received, as [`std::sync::mpsc::sync_channel`].
+/// Creates a channel whose senders wait while `bound` messages are waiting, or if that is 0 until
+/// their message is received, as [`std::sync::mpsc::sync_channel`].
 #[must_use]
 #[track_caller]
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
@@ -56,20 +56,20 @@ pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
     (SyncSender { made, end }, Receiver::new(made, receiver))
 }
 
-/// An end, by where it was made.
+/// An end that was created outside or inside a check.
 enum SenderEnd<O, I> {
     Outside(O),
     Inside(I),
 }
 
-/// The end to send to, as [`std::sync::mpsc::Sender`].
+/// The sending end, as [`std::sync::mpsc::Sender`].
 pub struct Sender<T> {
     made: Made,
     end: SenderEnd<std_mpsc::Sender<T>, unbounded::Sender<T>>,
 }
 
 impl<T> Sender<T> {
-    /// Sends a message; an error if the receiver is gone.
+    /// Sends a message; returns an error if the receiver was dropped.
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
         match &self.end {
@@ -82,15 +82,15 @@ impl<T> Sender<T> {
     }
 }
 
-/// The end of a bounded channel to send to, as [`std::sync::mpsc::SyncSender`].
+/// The sending end of a bounded channel, as [`std::sync::mpsc::SyncSender`].
 pub struct SyncSender<T> {
     made: Made,
     end: SenderEnd<std_mpsc::SyncSender<T>, bounded::Sender<T>>,
 }
 
 impl<T> SyncSender<T> {
-    /// Sends a message, waiting for room, or for the receiver if there is no buffer; an error if the
-    /// receiver is gone.
+    /// Sends a message, after waiting for room, or for the receiver if there is no buffer; returns
+    /// an error if the receiver was dropped.
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
         match &self.end {
@@ -102,8 +102,8 @@ impl<T> SyncSender<T> {
         }
     }
 
-    /// Sends a message if that can be done at once; an error if it cannot, or if the receiver is
-    /// gone.
+    /// Sends a message if no wait is needed; returns an error if one is, or if the receiver was
+    /// dropped.
     #[track_caller]
     pub fn try_send(&self, t: T) -> Result<(), TrySendError<T>> {
         match &self.end {
@@ -116,7 +116,7 @@ impl<T> SyncSender<T> {
     }
 }
 
-// As in std: a channel is never seen half changed.
+// As in std: no thread observes a channel that is half changed.
 impl<T> UnwindSafe for Sender<T> {}
 impl<T> RefUnwindSafe for Sender<T> {}
 impl<T> UnwindSafe for SyncSender<T> {}

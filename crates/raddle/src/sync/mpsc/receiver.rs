@@ -1,4 +1,4 @@
-//! The end to receive from, std's or inside a check, and its iterators.
+//! The receiving end, std's or controlled inside a check, and its iterators.
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,13 +12,13 @@ use crate::mailbox::{Messages, check_outside};
 use raddle_check::protocol::channel::Polled;
 use raddle_check::runtime::{Made, current};
 
-/// The end to receive from, as [`std::sync::mpsc::Receiver`].
+/// The receiving end, as [`std::sync::mpsc::Receiver`].
 pub struct Receiver<T> {
     made: Made,
     end: ReceiverEnd<T>,
 }
 
-/// The end, by where it was made.
+/// The end, created outside or inside a check.
 pub(super) enum ReceiverEnd<T> {
     Outside(std_mpsc::Receiver<T>),
     Unbounded(unbounded::Receiver<T>),
@@ -30,7 +30,8 @@ impl<T> Receiver<T> {
         Receiver { made, end }
     }
 
-    /// Takes the next message, waiting until there is one; an error if all senders are gone.
+    /// Receives the next message, after waiting for one; returns an error if all senders were
+    /// dropped.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         let place = Location::caller();
@@ -44,8 +45,8 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Takes the next message if there is one; an error if there is none, or if all senders are
-    /// gone.
+    /// Receives the next message if there is one; returns an error if there is none, or if all
+    /// senders were dropped.
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let place = Location::caller();
@@ -59,8 +60,8 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Takes the next message, waiting for `timeout` at most; an error if there is none by then, or if all
-    /// senders are gone.
+    /// Receives the next message, waiting for `timeout` at most; returns an error if there is none
+    /// by then, or if all senders were dropped.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         let place = Location::caller();
@@ -78,18 +79,19 @@ impl<T> Receiver<T> {
         received
     }
 
-    /// The messages one by one, waiting for each, until all senders are gone.
+    /// Returns an iterator over the messages, which waits for each, until all senders were dropped.
     pub fn iter(&self) -> Iter<'_, T> {
         Iter { rx: self }
     }
 
-    /// The messages that are there, one by one.
+    /// Returns an iterator over the messages that need no wait.
     pub fn try_iter(&self) -> TryIter<'_, T> {
         TryIter { rx: self }
     }
 }
 
-/// The message of a receive, or why there is none; remembers that the channel is disconnected.
+/// Returns the message of a receive, or the reason why there is none; records that the channel is
+/// disconnected.
 pub(super) fn received<T>(
     polled: Polled,
     messages: &Messages<T>,
@@ -105,7 +107,7 @@ pub(super) fn received<T>(
     }
 }
 
-/// The error of a receive whose time has run out, if that of one without a wait would be this.
+/// Returns the error of a receive that timed out, given the error of one that does not wait.
 pub(super) fn without_wait(error: TryRecvError) -> RecvTimeoutError {
     match error {
         TryRecvError::Empty => RecvTimeoutError::Timeout,
@@ -113,19 +115,19 @@ pub(super) fn without_wait(error: TryRecvError) -> RecvTimeoutError {
     }
 }
 
-/// Messages one by one, as [`std::sync::mpsc::Iter`].
+/// An iterator over messages, as [`std::sync::mpsc::Iter`].
 #[derive(Debug)]
 pub struct Iter<'a, T: 'a> {
     rx: &'a Receiver<T>,
 }
 
-/// Messages that are there, as [`std::sync::mpsc::TryIter`].
+/// An iterator over the messages that need no wait, as [`std::sync::mpsc::TryIter`].
 #[derive(Debug)]
 pub struct TryIter<'a, T: 'a> {
     rx: &'a Receiver<T>,
 }
 
-/// Messages one by one, with the receiver, as [`std::sync::mpsc::IntoIter`].
+/// An iterator over messages that owns the receiver, as [`std::sync::mpsc::IntoIter`].
 #[derive(Debug)]
 pub struct IntoIter<T> {
     rx: Receiver<T>,
@@ -176,7 +178,7 @@ impl<T> IntoIterator for Receiver<T> {
     }
 }
 
-// As in std: a channel is never seen half changed.
+// As in std: no thread observes a channel that is half changed.
 impl<T> UnwindSafe for Receiver<T> {}
 impl<T> RefUnwindSafe for Receiver<T> {}
 

@@ -42,7 +42,7 @@ pub(super) fn channel<T>(context: &Context, made: Made) -> (Sender<T>, Receiver<
 struct Channel<T> {
     mailbox: Mailbox<T>,
     receiver: Presence,
-    /// The sender that the channel was made with.
+    /// Sender that the channel was created with.
     first: Arc<Handle>,
 }
 
@@ -90,7 +90,7 @@ impl Handle {
         clones.push(clone);
     }
 
-    /// In an order that the schedule does not change.
+    /// Returns the clones in an order that does not depend on the schedule.
     fn clones(&self) -> Vec<Arc<Handle>> {
         let clones = self.clones.lock().unwrap_or_else(PoisonError::into_inner);
         let mut clones = clones.clone();
@@ -100,9 +100,9 @@ impl Handle {
 }
 
 impl<T> Channel<T> {
-    /// True when no sender is left. Loads the location of each in turn, that of a clone after that of
-    /// its origin: a sender that is gone has no further clones. So the same locations are loaded
-    /// whatever the schedule.
+    /// True when no sender is left. Loads the location of each in turn, that of a clone after that
+    /// of its origin: a dropped sender has no further clones. So the loaded locations do not depend
+    /// on the schedule.
     fn has_no_sender(&self, context: &Context, place: Caller) -> bool {
         let mut left = vec![Arc::clone(&self.first)];
         while let Some(handle) = left.pop() {
@@ -169,7 +169,7 @@ impl<T> Drop for Sender<T> {
 
 pub(super) struct Receiver<T> {
     channel: Arc<Channel<T>>,
-    /// It has been found that there is no message and no sender any more.
+    /// True once a receive has found neither a message nor a sender.
     disconnected: Cell<bool>,
 }
 
@@ -200,7 +200,7 @@ impl<T> Receiver<T> {
         received.map_err(without_wait)
     }
 
-    /// The object that a label names.
+    /// Returns the object that a label names.
     pub(super) fn thing(&self) -> Thing<'_> {
         self.channel.mailbox.thing()
     }
@@ -221,9 +221,9 @@ impl<T> Receiver<T> {
 }
 
 impl<T> Drop for Receiver<T> {
-    /// As in std, messages that are left are dropped by the thread that drops the receiver. If
-    /// that can be noticed, taking the messages is part of the execution; a message that comes later
-    /// is dropped by its sender.
+    /// As in std, messages that are left are dropped by the thread that drops the receiver. If a
+    /// thread can observe that, receiving the messages is part of the execution; a message that is
+    /// sent later is dropped by its sender.
     fn drop(&mut self) {
         let Channel {
             mailbox, receiver, ..

@@ -13,7 +13,7 @@ use raddle_check::runtime::{Context, Made, statics};
 
 const POISONED: &str = "Once instance has previously been poisoned";
 
-/// Something to be done once in every execution.
+/// An initialization that is done once in every execution.
 pub(super) struct Controlled {
     identity: Identity,
     made: Made,
@@ -40,12 +40,12 @@ impl Controlled {
         }
     }
 
-    /// The check that the calling thread belongs to.
+    /// Returns the check that the calling thread belongs to.
     pub(super) fn using<'a>(&self, place: &'static Location<'static>) -> Option<&'a Context> {
         using(&self.identity, &self.made, place)
     }
 
-    /// Lets the caller do it, unless it is done; `work` is given whether it is poisoned.
+    /// Runs `work` unless the initialization is done, with true if it is poisoned.
     pub(super) fn run(&self, caller: Caller<'_>, insist: bool, work: impl FnOnce(bool)) {
         let poisoned = match self.call(caller, Call::Begin { insist }).to_grant() {
             Grant::Refused => return,
@@ -65,19 +65,20 @@ impl Controlled {
         self.call(caller, Call::IsCompleted).to_answer()
     }
 
-    /// Waits until it is done; if it is poisoned, panics or insists.
+    /// Waits until the initialization is done; if it is poisoned, panics, or continues to wait if
+    /// `insist`.
     pub(super) fn wait(&self, caller: Caller<'_>, insist: bool) {
         let poisoned = self.call(caller, Call::Wait { insist }).to_answer();
-        // Destructors of an execution that has stopped are better off without the panic.
+        // Destructors of an execution that has stopped should not panic.
         assert!(!poisoned || caller.context.has_stopped(), "{POISONED}");
     }
 
-    /// The object that a label names, given whether it was done before the execution.
+    /// Returns the object that a label names; `done` is true when it was done before the execution.
     pub(super) fn thing(&self, done: bool) -> Thing<'_> {
         Thing::object(&self.identity, self.made, self.state(done))
     }
 
-    /// Where it was made.
+    /// Returns the place of its creation.
     pub(super) fn place(&self) -> &'static Location<'static> {
         self.made.place
     }
@@ -90,7 +91,7 @@ impl Controlled {
         &self.made
     }
 
-    /// The next use is the first again.
+    /// Makes the next use the first one again.
     pub(super) fn forget(&self) {
         self.identity.forget();
     }
@@ -108,7 +109,8 @@ impl Controlled {
 }
 
 impl Controlled {
-    /// State at the beginning of an execution. No constant expression can have done it.
+    /// Returns the state at the beginning of an execution. A static cannot be done then, because no
+    /// constant expression can do it.
     fn state(&self, done: bool) -> Object {
         Object::Once(match done && !statics::is_static(&self.identity) {
             true => object::once::Once::Done,
@@ -117,7 +119,7 @@ impl Controlled {
     }
 }
 
-/// Says that it is done, or that the thread panicked, when dropped.
+/// Completes the initialization when dropped, or poisons it if the thread panicked.
 struct Finish<'a> {
     once: &'a Controlled,
     caller: Caller<'a>,

@@ -1,8 +1,8 @@
-//! A value that is made when it is first needed, with std's surface.
+//! A value that is initialised at its first use, with std's surface.
 //!
-//! A static is made anew in every execution, each of which has its own copy of the initialiser. A
-//! value from outside that is not a static can be made anew only if its initialiser is a plain
-//! function; any other closure is run once.
+//! A static is initialised again in every execution, each of which has its own copy of the
+//! initialiser. A value from outside that is not a static can be initialised again only if its
+//! initialiser is a plain function; any other closure is run once.
 
 use std::any::TypeId;
 use std::fmt;
@@ -19,13 +19,13 @@ use raddle_check::runtime::{Made, current};
 
 const POISONED: &str = "LazyLock instance has previously been poisoned";
 
-/// A value that is made when it is first needed, as [`std::sync::LazyLock`].
+/// A value that is initialised at its first use, as [`std::sync::LazyLock`].
 ///
-/// Inside a check, which thread makes it is one of the choices the engine explores, and an
-/// initialiser that needs itself is a deadlock. Outside one, this is std's.
+/// Inside a check, the thread that initialises it is one of the choices that the engine explores,
+/// and an initialiser that needs the value itself is a deadlock. Outside one, this is std's.
 ///
-/// A static is made anew in every execution. What is borrowed from it inside a check is gone when
-/// the execution is over, so do not keep a `&'static T` beyond that.
+/// A static is initialised again in every execution. References to it from inside a check are
+/// invalid after the execution, so do not keep a `&'static T` beyond that.
 pub struct LazyLock<T, F = fn() -> T> {
     cell: OnceLock<T>,
     init: Mutex<Option<F>>,
@@ -36,7 +36,7 @@ impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}
 impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
 
 impl<T, F: FnOnce() -> T> LazyLock<T, F> {
-    /// A value that `f` will make.
+    /// Creates a value that `f` will initialise.
     #[track_caller]
     pub const fn new(f: F) -> LazyLock<T, F> {
         LazyLock {
@@ -45,7 +45,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         }
     }
 
-    /// The value; makes it first, if it has not been made.
+    /// Returns the value; initialises it first, if needed.
     ///
     /// # Panics
     ///
@@ -65,7 +65,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         }
     }
 
-    /// The value, when no other thread can access it; makes it first, if it has not been made.
+    /// Returns the value, when no other thread can access it; initialises it first, if needed.
     ///
     /// # Panics
     ///
@@ -83,7 +83,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         init.take()
     }
 
-    /// Makes the value for one execution.
+    /// Initialises the value for one execution.
     fn init_inside(&self) -> T {
         let made = match self.function() {
             Some(function) => Some(function()),
@@ -99,7 +99,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         })
     }
 
-    /// The initialiser if it is a plain function, which can be run again.
+    /// Returns the initialiser if it is a plain function, which can be run again.
     fn function(&self) -> Option<fn() -> T> {
         if type_id::<F>() != type_id::<fn() -> T>() {
             return None;
@@ -113,19 +113,19 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 }
 
 impl<T, F> LazyLock<T, F> {
-    /// The value, if it has been made.
+    /// Returns the value, if it is initialised.
     #[track_caller]
     pub fn get(this: &LazyLock<T, F>) -> Option<&T> {
         this.here().cell.get()
     }
 
-    /// The value, if it has been made, when no other thread can access it.
+    /// Returns the value, if it is initialised, when no other thread can access it.
     #[track_caller]
     pub fn get_mut(this: &mut LazyLock<T, F>) -> Option<&mut T> {
         this.cell.get_mut()
     }
 
-    /// The value that the caller uses: in a check, a copy of its own if this is a static.
+    /// Returns the value that the caller uses: in a check, a copy of its own if this is a static.
     fn here(&self) -> &Self {
         current().map_or(self, |context| context.here(self))
     }
@@ -152,7 +152,7 @@ impl<T, F> Virtual for LazyLock<T, F> {
     }
 }
 
-/// Tells types apart, but not those that differ in lifetimes only.
+/// Returns an identifier of the type, equal for types that differ in lifetimes only.
 fn type_id<T>() -> TypeId {
     trait Identified {
         fn id(&self) -> TypeId

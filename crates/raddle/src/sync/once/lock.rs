@@ -1,9 +1,9 @@
 //! A cell that is written once, with std's surface.
 //!
-//! Checks that run side by side must not share what one of them wrote, so inside a check values are
-//! kept apart by execution. They live until the cell itself is dropped, because borrows of them may
-//! live as long as the cell. A static is another matter: every execution has a cell of its own, as
-//! told in [`statics`](raddle_check::runtime::statics).
+//! Checks that run side by side must not share values that one of them wrote, so inside a check
+//! values are kept apart by execution. They live until the cell itself is dropped, because borrows
+//! of them may live as long as the cell. For a static, every execution has a cell of its own; see
+//! [`statics`](raddle_check::runtime::statics).
 
 use std::fmt;
 use std::panic::Location;
@@ -17,23 +17,23 @@ use raddle_check::runtime::{Made, current};
 
 /// A cell that is written once, as [`std::sync::OnceLock`].
 ///
-/// Inside a check, whether it is written already is observed by an operation that the engine
-/// schedules, and an initialiser that needs itself is a deadlock. Outside one, this is std's.
+/// Inside a check, the state of the cell is observed by an operation that the engine schedules, and
+/// an initialiser that needs the cell itself is a deadlock. Outside one, this is std's.
 ///
-/// A static is empty at the beginning of every execution. What is borrowed from it inside a check is
-/// gone when the execution is over, so do not keep a `&'static T` beyond that.
+/// A static is empty at the beginning of every execution. References to its value from inside a
+/// check are invalid after the execution, so do not keep a `&'static T` beyond that.
 pub struct OnceLock<T> {
     controlled: Controlled,
-    /// The copy of a static that one execution uses. Its value is where std's would be.
+    /// Copy of a static that one execution uses. Its value is where std's would be.
     copy: Option<CopyNumber>,
-    /// Written outside checks, and the value that an execution starts with.
+    /// Value written outside checks, which executions start with.
     plain: std::sync::OnceLock<T>,
-    /// Written inside checks, each with the stamp of its execution.
+    /// Values written inside checks, each with the stamp of its execution.
     values: Mutex<Vec<(u64, Box<T>)>>,
 }
 
 impl<T> OnceLock<T> {
-    /// An empty cell.
+    /// Creates an empty cell.
     #[must_use]
     #[track_caller]
     pub const fn new() -> Self {
@@ -50,7 +50,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// The value, if the cell has been written.
+    /// Returns the value, if the cell has been written.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
         let Some((this, caller)) = self.inside() else {
@@ -60,7 +60,7 @@ impl<T> OnceLock<T> {
         written.then(|| this.value()).flatten()
     }
 
-    /// The value, if the cell has been written.
+    /// Returns the value, if the cell has been written.
     #[track_caller]
     pub fn get_mut(&mut self) -> Option<&mut T> {
         self.controlled.using(Location::caller());
@@ -72,7 +72,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// The value, when the cell has been written, waiting for that.
+    /// Returns the value, after waiting until the cell has been written.
     #[track_caller]
     pub fn wait(&self) -> &T {
         let Some((this, caller)) = self.inside() else {
@@ -82,7 +82,7 @@ impl<T> OnceLock<T> {
         this.value().expect("it has been written")
     }
 
-    /// Writes the cell; gives the value back if it has been written before.
+    /// Writes the cell; returns the value as an error if it has been written before.
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
@@ -93,7 +93,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// The value; writes the cell first, if it is empty.
+    /// Returns the value; writes the cell first, if it is empty.
     #[track_caller]
     pub fn get_or_init<F>(&self, f: F) -> &T
     where
@@ -105,8 +105,8 @@ impl<T> OnceLock<T> {
         this.write_inside(caller, |_| f())
     }
 
-    /// The value inside a check; writes the cell first, if it is empty. `value` is given whether an
-    /// attempt to do so has panicked.
+    /// Returns the value inside a check; writes the cell first, if it is empty. The argument of
+    /// `value` is true when an earlier attempt has panicked.
     pub(super) fn write_inside(&self, caller: Caller<'_>, value: impl FnOnce(bool) -> T) -> &T {
         self.controlled.run(caller, true, |poisoned| {
             let value = value(poisoned);
@@ -124,13 +124,13 @@ impl<T> OnceLock<T> {
         self.value().expect("it has been written")
     }
 
-    /// The value, if the cell has been written.
+    /// Returns the value, if the cell has been written.
     #[track_caller]
     pub fn into_inner(mut self) -> Option<T> {
         self.take()
     }
 
-    /// The value, if the cell has been written; the cell is empty then.
+    /// Returns the value, if the cell has been written, and empties the cell.
     #[track_caller]
     pub fn take(&mut self) -> Option<T> {
         self.controlled.using(Location::caller());
@@ -141,7 +141,7 @@ impl<T> OnceLock<T> {
         present.or(plain)
     }
 
-    /// The cell that the running execution uses, and the caller.
+    /// Returns the cell that the running execution uses, and the caller.
     #[track_caller]
     pub(super) fn inside(&self) -> Option<(&Self, Caller<'_>)> {
         let context = self.controlled.using(Location::caller())?;
@@ -154,7 +154,7 @@ impl<T> OnceLock<T> {
         Some((this, caller))
     }
 
-    /// Where it was made.
+    /// Returns the place of its creation.
     pub(super) fn place(&self) -> &'static Location<'static> {
         self.controlled.place()
     }
@@ -163,7 +163,7 @@ impl<T> OnceLock<T> {
         self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The value in this execution.
+    /// Returns the value in this execution.
     fn value(&self) -> Option<&T> {
         if self.copy.is_some() {
             return self.plain.get();
@@ -173,8 +173,8 @@ impl<T> OnceLock<T> {
             return self.plain.get();
         };
         let value: *const T = &raw const *values[index].1;
-        // SAFETY: a box stays where it is, and is taken out or dropped only through an
-        // exclusive reference to the cell. Until then no thread writes what is in it.
+        // SAFETY: a box stays where it is, and is taken out or dropped only through an exclusive
+        // reference to the cell. Until then no thread writes its value.
         Some(unsafe { &*value })
     }
 }
@@ -200,7 +200,8 @@ impl<T> Virtual for OnceLock<T> {
     }
 }
 
-/// Where the value of the running execution is. The latest comes last, most often.
+/// Returns the index of the value of the running execution; searched from the end, because it is
+/// most often the last.
 fn present<T>(values: &[(u64, Box<T>)]) -> Option<usize> {
     let stamp = current()?.stamp();
     values.iter().rposition(|&(of, _)| of == stamp)

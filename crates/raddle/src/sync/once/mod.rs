@@ -1,8 +1,8 @@
 //! One-time initialisation with std's surface.
 //!
-//! An initialiser that runs is ordinary code with scheduling points; others wait for it. What is
-//! done inside a check is done for the running execution only: the next one, other checks and code
-//! outside start from what was done outside.
+//! A running initialiser is ordinary code with scheduling points; others wait for it. An
+//! initialisation inside a check holds for the running execution only: the next one, other checks
+//! and code outside start from the state outside.
 
 mod controlled;
 mod lazy;
@@ -18,13 +18,13 @@ use controlled::{Caller, Controlled};
 pub use lazy::LazyLock;
 pub use lock::OnceLock;
 
-/// Runs something once, as [`std::sync::Once`].
+/// Runs a closure once, as [`std::sync::Once`].
 ///
-/// Inside a check, which thread runs it is one of the choices the engine explores, and an
-/// initialiser that needs itself is a deadlock. Outside one, this is std's.
+/// Inside a check, the thread that runs it is one of the choices that the engine explores, and a
+/// closure that needs itself is a deadlock. Outside one, this is std's.
 pub struct Once {
     controlled: Controlled,
-    /// In use outside checks, and the state that an execution starts with.
+    /// Used outside checks; its state is the initial one of executions.
     plain: std::sync::Once,
 }
 
@@ -44,7 +44,7 @@ pub const ONCE_INIT: Once = Once::new();
 
 #[allow(clippy::new_without_default, reason = "std's has none")]
 impl Once {
-    /// Nothing has been run yet.
+    /// Creates a value with which nothing was run.
     #[must_use]
     #[track_caller]
     pub const fn new() -> Self {
@@ -54,7 +54,7 @@ impl Once {
         }
     }
 
-    /// Runs `f` unless something has been run; returns when that is done.
+    /// Runs `f` unless a closure was run; returns when it is done.
     ///
     /// # Panics
     ///
@@ -70,7 +70,7 @@ impl Once {
         }
     }
 
-    /// As [`Once::call_once`], but runs `f` even if the closure of an earlier call panicked.
+    /// Runs `f` as [`Once::call_once`] does, but even if the closure of an earlier call panicked.
     #[track_caller]
     pub fn call_once_force<F>(&self, f: F)
     where
@@ -87,7 +87,7 @@ impl Once {
         }
     }
 
-    /// True when something has been run to its end.
+    /// True when a closure was run to its end.
     #[track_caller]
     pub fn is_completed(&self) -> bool {
         match self.caller() {
@@ -96,7 +96,7 @@ impl Once {
         }
     }
 
-    /// Waits until something has been run to its end.
+    /// Waits until a closure was run to its end.
     ///
     /// # Panics
     ///
@@ -109,7 +109,7 @@ impl Once {
         }
     }
 
-    /// Waits until something has been run to its end, however many closures panic.
+    /// Waits until a closure was run to its end, however many closures panic.
     #[track_caller]
     pub fn wait_force(&self) {
         match self.caller() {

@@ -1,4 +1,4 @@
-//! Traits of handles that their values have.
+//! Traits of handles that forward to their values.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;

@@ -1,5 +1,6 @@
 //! The data of a page: the report, its stories and source excerpts.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::Serialize;
@@ -9,11 +10,15 @@ use crate::data::place::Place;
 use crate::data::report::Report;
 use crate::data::trace::Trace;
 use crate::render::json::to_json;
+use crate::words::number::grouped;
 
 /// Number of source lines shown before and after a place.
 const AROUND: u32 = 4;
 /// Maximum number of source lines in one document.
 const MAX_LINES: usize = 4_000;
+/// Maximum number of steps of a schedule, and of an execution, in a document: about 300 kB, and 4 MB. The
+/// execution that is too long has up to a million.
+const MAX_STEPS: usize = 20_000;
 /// Maximum number of characters of a source line.
 const MAX_WIDTH: usize = 240;
 
@@ -60,13 +65,25 @@ impl Summary {
             number: 1,
             failures: kinds(&report.failures),
             warnings: kinds(&report.warnings),
-            headline: report.summary().to_string(),
+            headline: headline(report),
             guarantee: guarantee.to_owned(),
             classes: report.classes(),
             executions: report.executions,
             milliseconds: report.elapsed.as_millis() as u64,
             ..Summary::default()
         }
+    }
+}
+
+/// Returns the summary of a report. The extent of a finished search stands beside the failures, so it
+/// says that at least one behaviour fails.
+fn headline(report: &Report) -> String {
+    let summary = report.summary().to_string();
+    match summary.split_once(": ") {
+        Some((extent, rest)) if extent.starts_with("every ") && !report.failures.is_empty() => {
+            format!("{extent}, and at least one fails: {rest}")
+        }
+        _ => summary,
     }
 }
 
@@ -159,11 +176,43 @@ impl Document<'_> {
         format!(
             "{BEGINNING}{}{AFTER}{},\n\"stories\":{},\n\"excerpts\":{}}}\n",
             to_json(&self.summary),
-            to_json(self.report),
+            to_json(&*without_long_executions(self.report)),
             to_json(&stories),
             to_json(&self.excerpts),
         )
     }
+}
+
+/// Returns the report without the steps of schedules and of executions that are too long, which notes
+/// say. A browser does not open a page with all steps, and to write it takes seconds.
+fn without_long_executions(report: &Report) -> Cow<'_, Report> {
+    let is_long = |failure: &Failure| {
+        failure.schedule.steps.len() > MAX_STEPS || failure.trace.steps.len() > MAX_STEPS
+    };
+    if !report.failures.iter().chain(&report.warnings).any(is_long) {
+        return Cow::Borrowed(report);
+    }
+    let mut report = report.clone();
+    let all = report.failures.iter_mut().chain(&mut report.warnings);
+    for failure in all.filter(|failure| is_long(failure)) {
+        if failure.schedule.steps.len() > MAX_STEPS {
+            let steps = grouped(std::mem::take(&mut failure.schedule.steps).len() as u64);
+            failure.notes.push(format!(
+                "its schedule has {steps} steps, too many for this page; the command that replays it has them"
+            ));
+        }
+        let steps = failure.trace.steps.len();
+        if steps > MAX_STEPS {
+            failure.trace.cut(MAX_STEPS);
+            failure.trace.fold();
+            failure.notes.push(format!(
+                "the execution has {} steps: this page lists the first {}, and the story its end",
+                grouped(steps as u64),
+                grouped(MAX_STEPS as u64)
+            ));
+        }
+    }
+    Cow::Owned(report)
 }
 
 /// Extracts the summary from the first line of a document, so that a list of checks need not parse

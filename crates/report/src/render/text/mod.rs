@@ -2,6 +2,8 @@
 
 mod colour;
 mod coverage;
+pub(crate) mod layout;
 mod progress;
 mod report;
+mod steps;
 mod story;

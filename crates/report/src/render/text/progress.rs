@@ -35,7 +35,7 @@ impl fmt::Display for Completeness {
 const KNOWABLE: u64 = 1_000_000_000_000;
 
 impl Estimate {
-    /// False when there are more classes than can be estimated.
+    /// True when there are not more classes than can be estimated.
     pub fn is_known(self) -> bool {
         self.high <= KNOWABLE
     }

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use crate::data::guarantee::{Alone, Guarantee};
+use crate::data::limit::SearchLimit;
 use crate::data::report::Report;
-use crate::render::text::colour::{self, Colouring};
+use crate::render::text::layout::Layout;
 use crate::words::number::counted;
 
 impl Report {
@@ -18,7 +19,8 @@ impl Report {
         );
     }
 
-    /// Panics with the story of the first failure, if there is one; prints warnings otherwise.
+    /// Panics with the story of the first failure, if there is one. Otherwise prints warnings, a line with the
+    /// guarantee, the advice for a longer check, and the coverage to standard error.
     #[track_caller]
     pub fn assert_ok(&self) {
         if let Some(failure) = self.failures.first() {
@@ -29,20 +31,23 @@ impl Report {
                     format!("\nand {more}")
                 }
             };
-            match colour::detect() {
-                Colouring::Plain => panic!("{failure}{more}"),
-                Colouring::Coloured => panic!("{}{more}", failure.coloured()),
-            }
+            panic!("{}{more}", failure.laid_out(Layout::detect()));
         }
         for warning in &self.warnings {
-            match colour::detect() {
-                Colouring::Plain => eprintln!("warning: {warning}"),
-                Colouring::Coloured => eprintln!("warning: {}", warning.coloured()),
-            }
+            eprintln!("warning: {}", warning.laid_out(Layout::detect()));
         }
         if let Some(command) = &self.resume {
             let classes = counted(self.classes, "class", "classes");
             eprintln!("raddle: interrupted after {classes}; continue with {command}");
+        }
+        let name = self.check.as_ref();
+        let name = name.map_or_else(String::new, |name| format!("{name}: "));
+        eprintln!("raddle: {name}{}", self.summary());
+        if let Some(advice) = &self.advice {
+            eprintln!("raddle: {name}{advice}");
+        }
+        if self.coverage.is_measured() {
+            eprintln!("raddle: {name}{}", self.coverage);
         }
     }
 }
@@ -53,8 +58,17 @@ impl Report {
         fmt::from_fn(|f| self.summarise(f))
     }
 
+    /// Returns the number of all runs; a report from elsewhere may have the executions only.
+    fn all_runs(&self) -> u64 {
+        self.runs.max(self.executions)
+    }
+
     fn summarise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let classes = counted(self.classes, "class", "classes");
+        let in_runs = match self.all_runs() - self.discarded.min(self.all_runs()) {
+            runs if runs == self.classes => String::new(),
+            _ => format!(" in {}", counted(self.all_runs(), "run", "runs")),
+        };
         match self.guarantee {
             Guarantee::Exhaustive | Guarantee::Reduced | Guarantee::Sampled
                 if self.executions == 0 && self.discarded > 0 =>
@@ -71,7 +85,7 @@ impl Report {
                  controls"
             )?,
             Guarantee::Exhaustive => {
-                write!(f, "every behaviour was run: {classes}")?;
+                write!(f, "every behaviour was run: {classes}{in_runs}")?;
                 match self.alone {
                     Some(Alone::Thread) => {
                         write!(
@@ -89,25 +103,29 @@ impl Report {
             }
             Guarantee::Reduced => write!(
                 f,
-                "every behaviour was run that the reductions leave: {classes}"
+                "every behaviour was run that the reductions leave: {classes}{in_runs}"
             )?,
             Guarantee::Bounded { preemptions } => {
                 let most = counted(preemptions.into(), "preemption", "preemptions");
-                write!(f, "every behaviour up to {most} was run: {classes}")?;
+                write!(
+                    f,
+                    "every behaviour up to {most} was run: {classes}{in_runs}"
+                )?;
             }
             Guarantee::Delayed { delays } => {
                 let most = counted(delays.into(), "delay", "delays");
-                let runs = counted(self.executions, "run", "runs");
+                let runs = counted(self.all_runs(), "run", "runs");
                 write!(
                     f,
                     "every schedule up to {most} was run: {classes} in {runs}"
                 )?;
             }
             Guarantee::Sampled => {
-                let runs = counted(self.executions, "run", "runs");
+                let runs = counted(self.all_runs(), "run", "runs");
                 let all = self
                     .estimate
-                    .filter(|_| !self.foreign_threads)
+                    .filter(|_| !self.foreign_threads && self.note_of_shared_locals().is_none())
+                    .filter(|_| self.left_out.is_none())
                     .map_or_else(String::new, |all| all.of_all(self.classes()));
                 write!(f, "not every behaviour was run: {classes}{all} in {runs}")?;
                 if let Some(earlier) = &self.earlier {
@@ -120,11 +138,21 @@ impl Report {
                     let cut = counted(self.too_long, "run", "runs");
                     write!(f, ", {cut} cut at the limit of events")?;
                 }
+                if self.out_of_time > 0 {
+                    let cut = counted(self.out_of_time, "run", "runs");
+                    write!(f, ", {cut} cut when the time was over")?;
+                }
                 if self.left_polling > 0 {
                     write!(f, ", as threads that outlive the program poll without end")?;
                 }
                 if let Some(unseen) = self.unseen {
                     write!(f, "; {unseen}")?;
+                }
+                if let Some(note) = self.note_of_shared_locals() {
+                    write!(f, "; {note}")?;
+                }
+                if let Some(reason) = &self.left_out {
+                    write!(f, "; {reason}")?;
                 }
                 if self.foreign_threads {
                     write!(
@@ -146,8 +174,15 @@ impl Report {
         }
         let is_search = !matches!(self.guarantee, Guarantee::Replayed | Guarantee::Directed);
         if is_search && self.discarded > 0 && self.executions > 0 {
-            let runs = counted(self.discarded, "run", "runs");
-            write!(f, ", without {runs} that `assume` discarded")?;
+            // By `assume`, or because a loop would only have looked once more.
+            let runs = counted(self.discarded, "discarded run", "discarded runs");
+            write!(f, ", without {runs}")?;
+        }
+        if let Some(limit) = &self.limit
+            && is_search
+            && !self.exhausted
+        {
+            write!(f, "; {limit}")?;
         }
         if !self.modelled.is_empty() {
             let libraries = self.modelled.join(", ");
@@ -158,6 +193,56 @@ impl Report {
             write!(f, "; {completeness}")?;
         }
         Ok(())
+    }
+}
+
+impl Report {
+    /// Returns the advice about std's thread-locals that the threads of the check share, or may share, if there
+    /// are any.
+    pub fn note_of_shared_locals(&self) -> Option<String> {
+        let (names, share) = match self.shared_locals.is_empty() {
+            true => (&self.unclear_locals, "may share"),
+            false => (&self.shared_locals, "share"),
+        };
+        let (first, others) = names.split_first()?;
+        let more = match others.len() {
+            0 => String::new(),
+            count => format!(" and {}", counted(count as u64, "other", "others")),
+        };
+        Some(format!(
+            "the threads of the check {share} the value of std's `thread_local!` {first}{more}: declare it with \
+             `raddle::thread_local!`"
+        ))
+    }
+}
+
+impl fmt::Display for SearchLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, is_default, setting) = match self {
+            SearchLimit::Runs {
+                limit,
+                is_default,
+                setting,
+            } => (
+                format!("at {}", counted(*limit, "run", "runs")),
+                is_default,
+                setting,
+            ),
+            SearchLimit::Time {
+                limit,
+                is_default,
+                setting,
+            } => (format!("after {limit:?}"), is_default, setting),
+            SearchLimit::Branches => {
+                return write!(
+                    f,
+                    "stopped because branches need too much memory: set `preemptions`, or use the strategy `auto`"
+                );
+            }
+            SearchLimit::Interrupted => return write!(f, "stopped by the user"),
+        };
+        let default = if *is_default { ", the default" } else { "" };
+        write!(f, "stopped {what}{default}: raise `{setting}` for more")
     }
 }
 

@@ -1,50 +1,53 @@
 //! Failures as text: a headline, the message, the steps with a column for each thread, notes and
 //! commands.
 
-use std::fmt::{self, Write};
-
-use raddle_engine::ThreadId;
-use unicode_width::UnicodeWidthStr;
+use std::fmt;
 
 use crate::data::failure::{Failure, FailureKind};
-use crate::data::trace::{Trace, TraceStep};
+use crate::data::trace::Trace;
 use crate::render::text::colour::Colouring;
+use crate::render::text::layout::Layout;
+use crate::render::text::steps::StepTable;
 use crate::words::number::counted;
-use crate::words::things::NOTHING_UNEXPECTED;
-
-/// Maximum number of columns; with more threads, which would not fit a terminal, the steps are a
-/// list.
-const MAX_COLUMNS: usize = 6;
-/// Maximum number of steps shown; earlier ones are left out.
-const MAX_STEPS: usize = 200;
 
 impl Failure {
-    /// Returns the story with the headline and the names of threads in colour, for terminals.
+    /// Returns the story with the headline, the names of threads and the steps of `why:` in colour, for terminals.
     pub fn coloured(&self) -> impl fmt::Display + '_ {
-        fmt::from_fn(|f| write_failure(self, Colouring::Coloured, f))
+        self.laid_out(Layout {
+            coloured: true,
+            width: None,
+        })
+    }
+
+    /// Returns the story in this layout.
+    pub fn laid_out(&self, layout: Layout) -> impl fmt::Display + '_ {
+        fmt::from_fn(move |f| write_failure(self, layout, f))
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_failure(self, Colouring::Plain, f)
+        write_failure(self, Layout::PLAIN, f)
     }
 }
 
-fn write_failure(
-    failure: &Failure,
-    colouring: Colouring,
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
+fn write_failure(failure: &Failure, layout: Layout, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let colouring = Colouring::of(layout);
     let executions = counted(failure.execution, "execution", "executions");
     let headline = format!("{} after {executions} ({})", failure.kind, failure.search);
     writeln!(f, "{}\n", colouring.headline(&headline))?;
     for line in failure.message.lines() {
         writeln!(f, "  {line}")?;
     }
-    if failure.kind != FailureKind::Impossible || !failure.trace.steps.is_empty() {
+    let needs_no_steps = matches!(
+        failure.kind,
+        FailureKind::Impossible | FailureKind::Requirement
+    );
+    if !needs_no_steps || !failure.trace.steps.is_empty() {
         writeln!(f)?;
-        steps(&failure.trace, colouring, f)?;
+        let pair = failure.critical.as_ref();
+        let pair = pair.map_or([None; 2], |pair| [Some(pair.first), pair.second]);
+        StepTable::new(&failure.trace, pair, layout).write(f)?;
     }
     let mut things = failure
         .trace
@@ -68,7 +71,7 @@ fn write_failure(
     }
     if let Some(critical) = &failure.critical {
         match critical.is_about {
-            true => writeln!(f, "  why:    {}", critical.why)?,
+            true => writeln!(f, "  {}    {}", colouring.pair("why:"), critical.why)?,
             false => writeln!(f, "  {}", critical.why)?,
         }
     }
@@ -91,98 +94,13 @@ fn is_mentioned(name: &str, trace: &Trace) -> bool {
     })
 }
 
-/// True for steps worth showing: not for the begin and end of threads, and choices that were not
-/// taken.
-fn is_shown(step: &TraceStep) -> bool {
-    step.waits || !matches!(step.what.as_str(), "begin" | "end" | NOTHING_UNEXPECTED)
-}
-
-fn steps(trace: &Trace, colouring: Colouring, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let shown: Vec<(usize, &TraceStep)> = trace
-        .steps
-        .iter()
-        .filter(|step| is_shown(step))
-        .enumerate()
-        .collect();
-    if shown.is_empty() {
-        return writeln!(f, "  (no steps before that)");
-    }
-    let left_out = shown.len().saturating_sub(MAX_STEPS);
-    let shown = &shown[left_out..];
-    let mut files = shown
-        .iter()
-        .filter_map(|(_, step)| step.place.as_ref())
-        .map(|place| &place.file);
-    let first_file = files.next();
-    let several_files = files.any(|file| Some(file) != first_file);
-    let cell = |step: &TraceStep| {
-        let wait = if step.waits { "⏳ " } else { "" };
-        let line = step.place.as_ref().map(|place| match several_files {
-            true => format!(" {}:{}", place.file_name(), place.line),
-            false => format!(" :{}", place.line),
-        });
-        format!("{wait}{}{}", step.what, line.unwrap_or_default())
-    };
-    if left_out > 0 {
-        let left_out = counted(left_out as u64, "step", "steps");
-        writeln!(f, "  ({left_out} before these)")?;
-    }
-    let acting: Vec<usize> = (0..trace.threads.len())
-        .filter(|&thread| shown.iter().any(|(_, step)| step.thread == thread))
-        .collect();
-    if acting.len() > MAX_COLUMNS {
-        for (number, step) in shown {
-            let thread = trace.title(ThreadId::new(step.thread));
-            let thread = colouring.thread(thread);
-            writeln!(f, "  {:>5} │ {thread}: {}", number + 1, cell(step))?;
-        }
-        return Ok(());
-    }
-    let width = |thread: usize| {
-        let cells = shown.iter().filter(|(_, step)| step.thread == thread);
-        let widest = cells.map(|(_, step)| cell(step).width()).max().unwrap_or(0);
-        widest.max(trace.title(ThreadId::new(thread)).width())
-    };
-    let widths: Vec<usize> = acting.iter().map(|&thread| width(thread)).collect();
-    let row = |first: &str, colouring: Colouring, cells: &mut dyn FnMut(usize) -> String| {
-        let mut line = first.to_owned();
-        for (&thread, &width) in acting.iter().zip(&widths) {
-            let text = cells(thread);
-            let padding = " ".repeat(width - text.width());
-            let text = colouring.thread(&text);
-            let _ = write!(line, " │ {text}{padding}");
-        }
-        line.truncate(line.trim_end().len());
-        line
-    };
-    let title = |thread: usize| trace.title(ThreadId::new(thread)).to_owned();
-    writeln!(
-        f,
-        "{}",
-        row("   step", colouring, &mut |thread| title(thread))
-    )?;
-    for (number, step) in shown {
-        let first = format!("  {:>5}", number + 1);
-        let mut only = |thread| {
-            if thread == step.thread {
-                cell(step)
-            } else {
-                String::new()
-            }
-        };
-        writeln!(f, "{}", row(&first, Colouring::Plain, &mut only))?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use raddle_engine::Schedule;
+    use raddle_engine::{Schedule, ThreadId};
 
     use super::*;
-    use crate::data::effect::Effect;
     use crate::data::place::Place;
-    use crate::data::trace::TraceThread;
+    use crate::data::trace::{TraceStep, TraceThread};
 
     #[test]
     fn things_in_steps_have_their_place_of_creation() {
@@ -200,15 +118,11 @@ mod tests {
                 name: None,
                 spawned: None,
             }],
-            steps: vec![TraceStep {
-                thread: 0,
-                what: "store 1 to late, already overwritten".to_owned(),
-                place: place(7),
-                waits: false,
-                thing: Some(0),
-                source: None,
-                effect: Effect::Write,
-            }],
+            steps: vec![TraceStep::new(
+                ThreadId::new(0),
+                "store 1 to late, already overwritten".to_owned(),
+                place(7),
+            )],
             things: vec![
                 ("late".to_owned(), place(3)),
                 ("to la".to_owned(), place(4)),
@@ -233,5 +147,78 @@ mod tests {
             made,
             ["  late was made at a.rs:3", "  to la was made at a.rs:4"]
         );
+    }
+    /// Returns the lines of the table of steps.
+    fn table(trace: Trace) -> Vec<String> {
+        let schedule = Schedule::default();
+        let failure = Failure::bare(FailureKind::Panic, String::new(), trace, schedule, 1);
+        let text = failure.to_string();
+        let lines = text.lines().skip_while(|line| !line.contains(" │ "));
+        lines.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn equal_rounds_are_shown_once() {
+        let thread = |path: &str| TraceThread {
+            path: path.to_owned(),
+            name: None,
+            spawned: None,
+        };
+        let step = |thread, what: String| TraceStep::new(ThreadId::new(thread), what, None);
+        let mut trace = Trace {
+            threads: vec![thread("main"), thread("main.1")],
+            ..Trace::default()
+        };
+        trace.steps.push(step(0, "begin".to_owned()));
+        trace.steps.push(step(0, "spawn main.1".to_owned()));
+        for round in 0..200 {
+            trace.steps.push(step(1, "lock queue".to_owned()));
+            trace.steps.push(step(1, "nothing unexpected".to_owned()));
+            let count = format!("fetch-add looks: {round} to {}", round + 1);
+            trace.steps.push(step(1, count));
+        }
+        for _ in 0..5 {
+            trace.steps.push(step(0, "yield".to_owned()));
+        }
+        trace.steps.push(step(0, "panic".to_owned()));
+        trace.fold();
+        assert_eq!(
+            table(trace),
+            [
+                "   step │ main         │ main.1",
+                "      1 │ spawn main.1 │",
+                "      2 │              │ lock queue",
+                "      3 │              │ fetch-add looks: 0 to 1",
+                "      ⋮ │ … ×198 more rounds of steps 2-3, counting on",
+                "    400 │              │ lock queue",
+                "    401 │              │ fetch-add looks: 199 to 200",
+                "    402 │ yield        │",
+                "      ⋮ │ … ×3 more rounds of step 402",
+                "    406 │ yield        │",
+                "    407 │ panic        │",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_table_that_is_cut_begins_with_a_step() {
+        let step = |what: String| TraceStep::new(ThreadId::new(0), what, None);
+        let mut trace = Trace {
+            threads: vec![TraceThread {
+                path: "main".to_owned(),
+                name: None,
+                spawned: None,
+            }],
+            ..Trace::default()
+        };
+        trace.steps.extend(vec![step("yield".to_owned()); 9]);
+        // The last of the equal steps is the first of the last 200.
+        let others = (1..=199).map(|number| step(format!("store {} to x", number * number)));
+        trace.steps.extend(others);
+        trace.fold();
+        let lines = table(trace);
+        assert_eq!(lines[0], "   step │ main");
+        assert_eq!(lines[1], "      9 │ yield");
+        assert_eq!(lines.len(), 1 + 200);
     }
 }

@@ -2,8 +2,10 @@
 
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::Blocked;
+use raddle_engine::check::leak::Leak;
 use raddle_engine::check::lock_order::{LockOrder, Nested};
 use raddle_engine::check::panic::Manner;
+use raddle_engine::check::race::Why;
 use raddle_engine::memory::races::Access;
 use raddle_engine::{ObjectId, SiteId, ThreadId};
 
@@ -17,7 +19,7 @@ struct MarkList<'a> {
     marks: Vec<Mark>,
 }
 
-/// Returns the marks of a finding: first where the failure occurs, then what led to it.
+/// Returns the marks of a finding: first the place of the failure, then those of its causes.
 pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Mark> {
     let trace = context.trace;
     let mut list = MarkList {
@@ -30,6 +32,8 @@ pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Mark> {
                 Manner::Panic => "panics",
                 Manner::Assertion => "fails an assertion",
                 Manner::Crash => "crashes",
+                Manner::FreedTwice => "frees memory a second time",
+                Manner::Uninitialised => "reads memory that nothing has written",
                 Manner::Memory | Manner::Outside => "uses memory that it must not use",
                 Manner::Exit => "ends the program",
                 Manner::Uncontrolled => "does what cannot be controlled",
@@ -68,25 +72,45 @@ pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Mark> {
             list.add(race.second.site, what(&race.second), true);
             let first = what(&race.first) + ", and nothing orders the two";
             list.add(race.first.site, first, false);
+            if let Why::TooWeak(link) = &race.why {
+                for (site, what) in context.to_strengthen(link) {
+                    list.add(site, what, false);
+                }
+            }
         }
         Finding::MemoryError(error) => {
             let who = trace.title(error.thread);
             let what = format!("{who} uses {} here that does not exist", error.what);
             list.add(error.site, what, true);
         }
-        Finding::Leak(unreceived) => {
-            for one in unreceived {
-                let what = format!(
-                    "{} sends a message here that is not received",
-                    trace.title(one.sender)
-                );
-                list.add(one.sent, what, true);
+        Finding::Leak(leaks) => {
+            for one in leaks {
+                let (thread, what, site) = match one {
+                    Leak::Unreceived(one) => (
+                        one.sender,
+                        "sends a message here that is not received".to_owned(),
+                        one.sent,
+                    ),
+                    Leak::Undropped(one) => (
+                        one.thread,
+                        format!("makes a {} here that is not dropped", one.kind),
+                        one.made,
+                    ),
+                };
+                list.add(site, format!("{} {what}", trace.title(thread)), true);
             }
         }
         Finding::TooManyEvents { repeated, .. } => {
             for one in repeated {
                 let what = format!("{} repeats this operation", trace.title(one.thread));
                 list.add(one.site, what, true);
+            }
+        }
+        Finding::OutOfTime { .. } => {
+            let positions = context.execution.positions.iter().enumerate();
+            for (index, (_, site)) in positions.filter_map(|(index, at)| Some((index, (*at)?))) {
+                let title = trace.title(ThreadId::new(index));
+                list.add(site, format!("{title} was here"), false);
             }
         }
         Finding::Hang { thread, .. } | Finding::StackOverflow(thread) | Finding::Crash(thread) => {
@@ -129,7 +153,8 @@ impl MarkList<'_> {
             .extend(mark.filter(|mark| !self.marks.contains(mark)));
     }
 
-    /// Marks where each thread waits, then where each acquired a lock that others wait for.
+    /// Marks the place at which each thread waits, then the place at which each acquired a lock
+    /// that others wait for.
     fn blocked(&mut self, blocked: &[Blocked]) {
         for one in blocked {
             let who = self.context.trace.title(one.thread);

@@ -3,7 +3,7 @@
 use raddle_engine::check::memory_error::{Fate, MemoryError, Moment};
 use raddle_engine::check::race::{DataRace, Link, RaceSide, Why};
 use raddle_engine::memory::races::Access;
-use raddle_engine::{Operation, ThreadId};
+use raddle_engine::{Operation, SiteId, ThreadId};
 
 use crate::words::finding::context::FindingContext;
 use crate::words::things::access_verb;
@@ -94,9 +94,10 @@ impl FindingContext<'_> {
         }
     }
 
-    /// Explains why a write and the read of its value do not synchronize, and which orderings
+    /// Explains why a write and the read of its value do not synchronize, with the orderings that
     /// would.
-    fn too_weak(&self, Link { write, read }: &Link) -> String {
+    fn too_weak(&self, link: &Link) -> String {
+        let Link { write, read } = link;
         let location = write.operation.location();
         let name = location.map_or("?", |location| self.things.location(location.index()));
         let (writer, reader) = (
@@ -110,28 +111,35 @@ impl FindingContext<'_> {
             self.at(read.site),
             self.at(write.site),
         );
-        let weak = |side: &RaceSide, needed: &str| {
-            format!(
-                "the {}{} is {}, but must be at least {}",
-                noun(side),
-                self.at(side.site),
-                self.ordering_name(&ordering(side)),
-                self.ordering_name(needed),
-            )
-        };
-        let write = write.is_weak.then(|| weak(write, "Release"));
-        let read = read.is_weak.then(|| weak(read, "Acquire"));
-        let help: Vec<String> = write.into_iter().chain(read).collect();
-        let help = help.join("; ");
-        format!("{fact}\nhelp: {help}")
+        let help = self.too_weak_sides(link);
+        let help = help.map(|(side, is)| format!("the {}{} {is}", noun(side), self.at(side.site)));
+        let help: Vec<String> = help.collect();
+        format!("{fact}\nhelp: {}", help.join("; "))
     }
 
-    /// Returns an ordering's name in the program's language.
-    fn ordering_name(&self, ordering: &str) -> String {
-        match self.names.is_c() {
-            true => ordering_in_c(ordering),
-            false => ordering.to_owned(),
-        }
+    /// Returns the sides of a link that must be stronger, each with its ordering and the one that it
+    /// needs.
+    fn too_weak_sides<'a>(
+        &self,
+        Link { write, read }: &'a Link,
+    ) -> impl Iterator<Item = (&'a RaceSide, String)> {
+        let sides = [(write, "Release"), (read, "Acquire")];
+        let weak = sides.into_iter().filter(|(side, _)| side.is_weak);
+        weak.map(|(side, needed)| {
+            let [is, needed] =
+                [&ordering(side), needed].map(|ordering| self.names.ordering_name(ordering));
+            (side, format!("is {is}, but must be at least {needed}"))
+        })
+    }
+
+    /// Returns the places of the accesses that must be stronger, each with what must change.
+    pub(crate) fn to_strengthen(&self, link: &Link) -> Vec<(SiteId, String)> {
+        let sides = self.too_weak_sides(link);
+        let what = sides.map(|(side, is)| {
+            let who = self.trace.title(side.thread);
+            (side.site, format!("{who}'s {} here {is}", noun(side)))
+        });
+        what.collect()
     }
 
     pub(crate) fn memory_error(&self, error: &MemoryError) -> String {
@@ -180,16 +188,6 @@ fn article(what: &str) -> &'static str {
         true => "an",
         false => "a",
     }
-}
-
-/// Returns C's name for an ordering of Rust.
-pub fn ordering_in_c(ordering: &str) -> String {
-    let name = match ordering {
-        "AcqRel" => "acq_rel".to_owned(),
-        "SeqCst" => "seq_cst".to_owned(),
-        other => other.to_lowercase(),
-    };
-    format!("memory_order_{name}")
 }
 
 fn noun(side: &RaceSide) -> &'static str {

@@ -5,10 +5,14 @@ use raddle_engine::{Divergence, Operation};
 use crate::words::finding::context::FindingContext;
 use crate::words::number::counted;
 
-const IN_RUST: &str = "time, randomness, the order of a hash map, hashing or comparing of addresses, locks that \
-     raddle does not see, and state kept from one execution to the next, such as the contents of a lock made \
-     outside the check";
-const IN_C: &str = "the processor's own clock, memory that was never written, files and other processes, memory \
+/// Causes in Rust programs, each with the change that removes it. Which of them it is cannot be seen from outside.
+const IN_RUST: &str = "the program must depend on nothing but its schedule; the usual causes:\n  \
+     the order of a `HashMap` or `HashSet`: give it a fixed hasher, `HashMap<K, V, BuildHasherDefault<DefaultHasher>>`\n  \
+     `std::time`: use `raddle::time`, whose `Instant` and `SystemTime` are virtual\n  \
+     `rand`: use `raddle::any()` or `raddle::choose(0..n)`, which are explored, or a generator with a fixed seed\n  \
+     addresses that are hashed or compared, and locks that raddle does not see\n  \
+     state kept from one execution to the next, such as the contents of a lock made outside the check";
+const IN_C: &str = "the program must depend on nothing but its schedule: look for the processor's own clock, memory that was never written, files and other processes, memory \
      that the program maps by itself, and libraries that keep something from one execution to the next";
 
 /// Another possible reason, when a compare-exchange succeeds in one run and fails in another.
@@ -42,7 +46,7 @@ impl FindingContext<'_> {
             None => "it has ended".to_owned(),
             Some(operation) => {
                 let what = self.things.describe_pending(operation, self.execution);
-                // The operation is the same, so its target differs, or whether it writes.
+                // The operation is the same, so its target differs, or one of them writes.
                 let same = operation.label() == expected && expected_at == found_at;
                 let but = if same {
                     ", with another target or outcome"
@@ -60,7 +64,7 @@ impl FindingContext<'_> {
             "after {events}, {title} does something else than in an earlier run\n\
              then: {expected}{}\n\
              now: {now}\n\
-             help: {}the program must depend on nothing but its schedule: look for {}",
+             help: {}{}",
             at(expected_at),
             match is_native {
                 true => "",
@@ -73,7 +77,7 @@ impl FindingContext<'_> {
     }
 }
 
-/// Describes where the program stopped following the schedule to be replayed.
+/// Describes the step at which the program stopped following the replayed schedule.
 pub(crate) fn mismatch(divergence: &Divergence) -> String {
     let Divergence {
         after,
@@ -105,7 +109,7 @@ fn is_drop(operation: &Operation) -> bool {
     }
 }
 
-/// The same for an operation of an earlier run, of which only the label is known.
+/// As [`is_drop`], for an operation of an earlier run, of which only the label is known.
 fn is_drop_label(label: &str) -> bool {
     [
         "unlock",

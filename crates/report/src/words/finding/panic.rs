@@ -13,6 +13,8 @@ impl FindingContext<'_> {
             Manner::Panic => "panicked",
             Manner::Assertion => "failed an assertion",
             Manner::Crash => "crashed",
+            Manner::FreedTwice => "freed memory a second time",
+            Manner::Uninitialised => "read memory that nothing has written",
             Manner::Memory | Manner::Outside => "used memory that it must not use",
             Manner::Exit => "ended the program",
             Manner::Uncontrolled => "did what cannot be controlled",

@@ -54,7 +54,7 @@ impl FindingContext<'_> {
     }
 }
 
-/// Explains why the read need not take the later write.
+/// Explains why the read may take an older write.
 fn why(write: &Event, read: &Event) -> String {
     match (write.operation.ordering(), read.operation.ordering()) {
         (Some(write), Some(read)) => {

@@ -1,17 +1,19 @@
 //! Messages for deadlocks, lost wake-ups, hangs, unreceived messages and endless executions.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use raddle_engine::check::deadlock::Blocked;
-use raddle_engine::check::leak::Unreceived;
+use raddle_engine::check::deadlock::{Blocked, blocked};
+use raddle_engine::check::leak::{Leak, Undropped, Unreceived};
 use raddle_engine::check::limit::Repeated;
 use raddle_engine::check::lost_wakeup::{LostWakeup, Why};
 use raddle_engine::check::notified;
 use raddle_engine::object::{Call, Object, condvar, rwlock};
-use raddle_engine::{Operation, ThreadId};
+use raddle_engine::{Event, Execution, Operation, ThreadId};
 
 use crate::words::finding::context::FindingContext;
+use crate::words::number::{counted, grouped};
 
 /// Advice for a thread that reads under a lock twice.
 const READ_AGAIN: &str = "help: std leaves open whether a writer that waits keeps readers out, and systems \
@@ -50,7 +52,14 @@ impl FindingContext<'_> {
                     ..
                 },
                 _,
-            ) => write!(text, ", which no thread will notify"),
+            ) => {
+                // Threads that poll might notify after more rounds than were run.
+                let tense = match self.execution.polls {
+                    Some(_) => "has notified since",
+                    None => "will notify",
+                };
+                write!(text, ", which no thread {tense}")
+            }
             (
                 Operation::Call {
                     call: Call::RwLock(rwlock::Call::ReadBehind),
@@ -78,8 +87,8 @@ impl FindingContext<'_> {
         text
     }
 
-    /// Returns the same lines, with notifications that woke other threads, and the advice for
-    /// these.
+    /// Returns a line for each waiting thread, with notifications that woke other threads, and the
+    /// advice for these.
     fn lines_with_others_woken(&self, blocked: &[Blocked]) -> (Vec<String>, Option<&'static str>) {
         let (mut lines, mut help) = (Vec::new(), None);
         for (one, line) in blocked.iter().zip(self.lines(blocked)) {
@@ -121,17 +130,63 @@ impl FindingContext<'_> {
         ))
     }
 
-    pub(crate) fn deadlock(&self, blocked: &[Blocked]) -> String {
-        let (mut lines, help) = self.lines_with_others_woken(blocked);
+    /// Returns a line for each thread that is neither blocked nor has ended.
+    fn others(&self) -> impl Iterator<Item = String> {
         let goes_on = |&index: &usize| {
             let ended = self.execution.threads[index].end.is_some();
             !ended && self.execution.pending[index].is_none()
         };
         let threads = (0..self.execution.threads.len()).filter(goes_on);
-        for index in threads {
-            let thread = self.trace.title(ThreadId::new(index));
-            lines.push(format!("{thread} keeps running"));
+        threads.map(|index| {
+            let thread = ThreadId::new(index);
+            let title = self.trace.title(thread);
+            match self.polls(thread) {
+                Some(polls) => format!("{title} only polls: {polls}"),
+                None => format!("{title} keeps running"),
+            }
+        })
+    }
+
+    /// Describes a round of a thread that polls to the end of the execution.
+    fn polls(&self, thread: ThreadId) -> Option<String> {
+        let Execution {
+            events,
+            polls,
+            spinning,
+            ..
+        } = self.execution;
+        let spins = spinning.iter().find(|one| one.thread == thread);
+        let from = match (spins, polls) {
+            (Some(_), _) => 0,
+            (None, Some(polls)) => polls.from,
+            (None, None) => return None,
+        };
+        let is_part = |event: &&Event| match spins {
+            Some(spins) => spins.events.contains(&event.id),
+            None => event.id.thread == thread,
+        };
+        let mut steps: Vec<String> = Vec::new();
+        for event in events[from..].iter().filter(is_part) {
+            let what = (self.things).describe_pending(&event.operation, self.execution);
+            let step = format!("{what}{}", self.at(event.site));
+            if !steps.contains(&step) {
+                steps.push(step);
+            }
         }
+        let mut text = steps.join(", ");
+        if let (None, Some(polls)) = (spins, polls) {
+            let _ = write!(
+                text,
+                ", and nothing else in {} events",
+                grouped(polls.events as u64)
+            );
+        }
+        (!steps.is_empty()).then_some(text)
+    }
+
+    pub(crate) fn deadlock(&self, blocked: &[Blocked]) -> String {
+        let (mut lines, help) = self.lines_with_others_woken(blocked);
+        lines.extend(self.others());
         lines.extend(help.map(str::to_owned));
         let reads_behind = |one: &Blocked| {
             matches!(
@@ -211,6 +266,7 @@ impl FindingContext<'_> {
             ),
         };
         lines.insert(1, fact);
+        lines.extend(self.others());
         lines.push(format!("help: {help}"));
         lines.join("\n")
     }
@@ -247,8 +303,8 @@ impl FindingContext<'_> {
         )
     }
 
-    pub(crate) fn leaks(&self, unreceived: &[Unreceived]) -> String {
-        let line = |one: &Unreceived| {
+    pub(crate) fn leaks(&self, leaks: &[Leak]) -> String {
+        let unreceived = |one: &Unreceived| {
             let port = self.things.title(one.port.index());
             let (sender, at) = (self.trace.title(one.sender), self.at(one.sent));
             match one.count {
@@ -258,12 +314,76 @@ impl FindingContext<'_> {
                 ),
             }
         };
-        let lines: Vec<_> = unreceived.iter().map(line).collect();
+        let undropped = |one: &Undropped| {
+            let (thread, at) = (self.trace.title(one.thread), self.at(one.made));
+            let kind = one.kind;
+            format!("{kind} leaked: {thread} made it{at}, and it is never dropped")
+        };
+        let line = |one: &Leak| match one {
+            Leak::Unreceived(one) => unreceived(one),
+            Leak::Undropped(one) => undropped(one),
+        };
+        let lines: Vec<_> = leaks.iter().map(line).collect();
+        let is_message = |one: &Leak| matches!(one, Leak::Unreceived(_));
+        let help = match leaks.iter().any(is_message) {
+            true => "receive what is sent, or send no more than is wanted",
+            false => "drop every handle; two values that refer to each other need a weak one",
+        };
         format!(
             "{}\n\
-             help: receive what is sent, or send no more than is wanted; if it does not matter, \
-             `leaks(Level::Allow)`",
+             help: {help}; if it does not matter, `leaks(Level::Allow)`",
             lines.join("\n")
+        )
+    }
+
+    /// Returns the positions of the threads that have not ended, each with all threads that are there.
+    fn positions(&self) -> Vec<(String, Vec<ThreadId>)> {
+        let mut positions: Vec<(String, Vec<ThreadId>)> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let all = self.execution.positions.iter().enumerate();
+        for (index, (operation, site)) in all.filter_map(|(index, at)| Some((index, (*at)?))) {
+            let what = self.things.describe_pending(&operation, self.execution);
+            let is_at = match self.execution.pending.get(index) {
+                Some(Some(_)) => "waits to",
+                _ => "is about to",
+            };
+            let text = format!("{is_at} {what}{}", self.at(site));
+            let at = *known.entry(text.clone()).or_insert(positions.len());
+            if at == positions.len() {
+                positions.push((text, Vec::new()));
+            }
+            positions[at].1.push(ThreadId::new(index));
+        }
+        positions
+    }
+
+    pub(crate) fn out_of_time(&self, limit: Option<Duration>) -> String {
+        let events = counted(self.execution.events.len() as u64, "event", "events");
+        let mut text = match limit {
+            Some(limit) => format!(
+                "an execution had not ended when the time of the check, {limit:?}, was over, after {events}"
+            ),
+            None => {
+                format!("an execution had not ended when the check was stopped, after {events}")
+            }
+        };
+        for (position, threads) in self.positions() {
+            let title = self.trace.title(threads[0]);
+            let _ = match threads.len() - 1 {
+                0 => write!(text, "\n{title} {position}"),
+                more => {
+                    let more = counted(more as u64, "other thread", "other threads");
+                    write!(text, "\n{title} and {more}: each {position}")
+                }
+            };
+        }
+        let setting = match self.names.is_native() {
+            true => "`--budget`",
+            false => "`max_time`",
+        };
+        text + &format!(
+            "\nhelp: look for a loop that waits without end; if it must take so long, check a smaller case, \
+             or raise {setting}"
         )
     }
 
@@ -288,6 +408,10 @@ impl FindingContext<'_> {
             return text
                 + "\nhelp: stop and join these threads before the program ends; those that only wait or \
                    poll end with it";
+        }
+        for line in self.lines(&blocked(self.execution)) {
+            text += "\n";
+            text += &line;
         }
         let raise = match self.names.is_native() {
             true => {

@@ -3,7 +3,7 @@
 use raddle_engine::Operation;
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::{self, Blocked};
-use raddle_engine::object::{Call, channel};
+use raddle_engine::object::{Call, Object, channel};
 
 use crate::data::insight::Wait;
 use crate::data::place::Place;
@@ -36,9 +36,14 @@ impl FindingContext<'_> {
         Some(match &blocked.operation {
             Operation::Join { target } => format!("{} to end", self.trace.title(*target)),
             Operation::Call {
+                object,
                 call: Call::Parker(_),
-                ..
-            } => "an unpark".to_owned(),
+            } => match &self.execution.objects[object.index()] {
+                Object::Parker(parker) if parker.owner().is_none() => {
+                    format!("{} to be notified", title(object.index()))
+                }
+                _ => "an unpark".to_owned(),
+            },
             Operation::Meet { barrier } => title(barrier.index()).to_owned(),
             Operation::Receive { ports, .. } => {
                 let ports = self.things.port_titles(ports, self.execution);

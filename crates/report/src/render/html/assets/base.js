@@ -19,6 +19,9 @@ const el = (tag, attributes, ...children) => fill(document.createElement(tag), a
 /** Creates an SVG element. */
 const svg = (tag, attributes, ...children) => fill(document.createElementNS(NAMESPACE, tag), attributes, children);
 
+/** Returns the parts of a text, with those in backticks as code. */
+const rich = (text) => text.split(/`([^`\n]+)`/).map((part, index) => index % 2 ? el("code", {}, part) : part);
+
 const counted = (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many || one + "s"}`;
 
 const duration = (milliseconds) =>

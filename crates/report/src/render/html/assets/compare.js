@@ -3,7 +3,9 @@
 const MOST_COMPARED = 2000;
 
 /** Key of a step: its thread, line and operation, without the value. */
-const keyOf = (run, index) => {
+const keyOf = (run, row) => {
+  const index = typeof row === "number" ? row : row.steps[0];
+  if (row !== index) return `${row.rounds ? row.length : "foreign"} ${keyOf(run, index)}`;
   const step = run.steps[index];
   const path = run.trace.threads[step.thread].path;
   const place = step.place ? `${step.place.file}:${step.place.line}:${step.place.column}` : step.what;
@@ -57,10 +59,11 @@ function compared(left, right) {
   const pairs = aligned(left, right);
   const differs = [new Set(), new Set()];
   for (const [one, other] of pairs) {
-    const same = one >= 0 && other >= 0 && left.run.steps[one].what === right.run.steps[other].what;
+    const words = (run, row) => typeof row === "number" ? run.steps[row].what : run.folded(row);
+    const same = one !== -1 && other !== -1 && words(left.run, one) === words(right.run, other);
     if (same) continue;
-    if (one >= 0) differs[0].add(one);
-    if (other >= 0) differs[1].add(other);
+    if (one !== -1) differs[0].add(one);
+    if (other !== -1) differs[1].add(other);
   }
   return { rows: [pairs.map(([one]) => one), pairs.map(([, other]) => other)], differs };
 }

@@ -58,12 +58,12 @@ function cycleDrawing(run, waits) {
   });
   ring.forEach((wait, index) => {
     box(index * 2, run.title(wait.thread), "thread");
-    box(index * 2 + 1, wait.what, "thing");
+    box(index * 2 + 1, wait.what.replaceAll("`", ""), "thing");
   });
   const head = svg("defs", {}, svg("marker", {
     id: "ring-head", viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "9", markerHeight: "9", orient: "auto", markerUnits: "userSpaceOnUse",
   }, svg("path", { d: "M0 0.6 L8 4 L0 7.4 Z", class: "ring-head" })));
-  const sentence = ring.map((wait) => `${run.title(wait.thread)} waits for ${wait.what}, which ${run.title(wait.on)} has`).join("; ");
+  const sentence = ring.map((wait) => `${run.title(wait.thread)} waits for ${wait.what.replaceAll("`", "")}, which ${run.title(wait.on)} has`).join("; ");
   return el("figure", { class: "ring" },
     svg("svg", { viewBox: `0 0 ${size[0]} ${size[1]}`, role: "img", "aria-label": sentence }, head, shapes));
 }
@@ -73,7 +73,7 @@ function waitsTable(run, waits) {
   if (!waits.length) return null;
   const place = (it) => el("td", { class: "mono" }, it ? placeText(it) : "");
   const line = (wait) => el("tr", {}, el("th", { scope: "row" }, run.title(wait.thread)),
-    el("td", {}, wait.what), place(wait.place),
+    el("td", {}, rich(wait.what)), place(wait.place),
     el("td", {}, wait.on === null || wait.on === undefined ? "no thread" : run.title(wait.on)), place(wait.taken));
   const heads = ["Thread", "waits for", "at", "which is up to", "taken at"];
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Who waits for whom" }, el("table", { class: "waits" },

@@ -41,11 +41,46 @@ function fact(name, ...values) {
   return [el("dt", {}, name), el("dd", {}, ...values)];
 }
 
+const MOST_STATE = 40;
+
+/** Shows the values of variables and the owners of locks after a step. */
+function stateAfter(run, index, go) {
+  const { thread } = run.steps[index];
+  const link = (step) => el("button", { type: "button", class: "link", click: () => go(step) }, run.number(step));
+  const row = (thing, is, since) => el("tr", {}, el("th", { scope: "row" }, run.thing(thing).name), el("td", {}, is), el("td", { class: "number" }, link(since)));
+  const owners = run.owners(index).map((span) => row(span.thing,
+    [chip(span.thing), ` held by ${run.title(span.thread)}${span.thread === thread ? " (this thread)" : ""}${span.shared ? ", shared" : ""}`], span.from));
+  const values = [...run.values(index)].filter(([thing]) => run.thing(thing)).map(([thing, { value, since }]) => row(thing, value, since));
+  const rows = [...owners, ...values];
+  if (!rows.length) return null;
+  return el("section", { class: "state", "aria-labelledby": "state-title" },
+    el("h3", { id: "state-title" }, "Locks and variables after this step"),
+    el("table", {},
+      el("thead", {}, el("tr", {}, ["Name", "State"].map((name) => el("th", { scope: "col" }, name)), el("th", { scope: "col", class: "number" }, "Since"))),
+      el("tbody", {}, rows.slice(0, MOST_STATE))),
+    rows.length > MOST_STATE && el("p", { class: "muted" }, `and ${rows.length - MOST_STATE} more`),
+    values.length > 0 && run.steps.some((step) => step.what.endsWith(", stale"))
+      && el("p", { class: "muted" }, "Values are the latest in coherence order; a stale load takes an older one."));
+}
+
+/** Describes a fold, with a button that opens it. */
+function foldDetail(run, fold, open) {
+  return [
+    el("h3", { id: "detail-title" }, fold.rounds ? "Equal rounds" : "Foreign steps"),
+    el("p", { class: "said" }, run.folded(fold)),
+    el("p", { class: "muted" }, fold.rounds
+      ? `Threads, operations, lines and orderings are the same in all ${fold.rounds.toLocaleString("en")} rounds. ${fold.counts ? "Numbers change by the same amount in each." : "The values are the same, too."}`
+      : "Their lines are in the standard library, in dependencies or in headers of the system."),
+    el("button", { type: "button", id: "open-fold", click: open }, `Show ${counted(fold.steps.length, "step")}`),
+  ];
+}
+
 function detail(view, index, go) {
   const { run, critical, why, receives } = view;
   const step = run.steps[index];
   const facts = [];
   const thing = step.thing === null || step.thing === undefined ? null : run.thing(step.thing);
+  if (step.ordering) facts.push(...fact("ordering", el("code", {}, step.ordering)));
   if (thing) facts.push(...fact("what", thing.name, thing.made && el("span", { class: "muted" }, `, made at ${placeText(thing.made)}`)));
   if (step.source !== null && step.source !== undefined && run.steps[step.source]) {
     facts.push(...fact("after", stepLink(run, step.source, go)));
@@ -64,9 +99,10 @@ function detail(view, index, go) {
   return [
     el("h3", { id: "detail-title" }, `Step ${run.number(index)} · ${run.title(step.thread)}`),
     el("p", { class: "said mono" }, step.waits ? "waits: " : "", step.what),
-    critical && critical.includes(index) && el("p", { class: "why" }, why),
+    critical && critical.includes(index) && el("p", { class: "why" }, rich(why)),
     el("dl", { class: "facts" }, facts),
     received && alternatives(run, received, go),
+    stateAfter(run, index, go),
     step.place && excerpt(step.place),
   ];
 }

@@ -2,16 +2,22 @@
 // ten thousand steps scroll as smoothly as ten; `aria-rowcount` has the number of all rows.
 
 const ROW = 30;
+// On narrow screens the words of a step take up to three lines.
+const TALL_ROW = 72;
+const isNarrow = matchMedia("(max-width: 640px)");
 const GUTTER = 54;
 const NARROWEST = 160;
+const NARROWEST_TALL = 128;
 const SPARE = 10;
 // Steps that end their thread.
-const ENDS = ["panic", "failed assertion", "crash", "bad access", "end of the program", "loss of control"];
+const ENDS = ["panic", "failed assertion", "crash", "bad access", "second free", "uninitialised read", "end of the program", "loss of control"];
 
 class Diagram {
-  constructor(name, label, select) {
+  /** Calls `select` for a selected step or fold, and `open` with the fold of a step to be shown. */
+  constructor(name, label, select, open) {
     this.name = name;
     this.select = select;
+    this.open = open;
     this.selected = null;
     this.elements = new Map();
     this.heads = el("div", { class: "heads", role: "row", "aria-rowindex": "1" });
@@ -25,12 +31,17 @@ class Diagram {
     new ResizeObserver(() => this.layout()).observe(this.grid);
   }
 
-  /** Shows the steps of `view.run` whose indices are in `view.rows`; -1 is a gap. */
+  /** Shows the rows `view.rows` of `view.run`: the index of a step, a fold, or -1 for a gap. */
   show(view) {
     this.view = view;
     this.rowOf = new Map();
-    view.rows.forEach((index, row) => { if (index >= 0) this.rowOf.set(index, row); });
-    this.arrows = arrowsOf(view.run, this.rowOf);
+    this.foldOf = new Map();
+    view.rows.forEach((index, row) => {
+      if (index === -1) return;
+      this.rowOf.set(index, row);
+      if (typeof index !== "number") index.steps.forEach((step) => this.foldOf.set(step, index));
+    });
+    this.arrows = arrowsOf(view.run, this.rowOf, this.foldOf);
     this.threads = view.run.threads(view.rows);
     this.selected = null;
     this.grid.setAttribute("aria-rowcount", view.rows.length + 1);
@@ -43,15 +54,17 @@ class Diagram {
   layout() {
     if (!this.view) return;
     const { run, rows } = this.view;
+    this.height = isNarrow.matches ? TALL_ROW : ROW;
+    this.grid.classList.toggle("tall", isNarrow.matches);
     const room = this.grid.clientWidth - GUTTER;
-    const width = Math.max(NARROWEST, Math.floor(room / Math.max(1, this.threads.length)));
+    const width = Math.max(isNarrow.matches ? NARROWEST_TALL : NARROWEST, Math.floor(room / Math.max(1, this.threads.length)));
     this.columns = new Map(this.threads.map((thread, column) => {
       const lanes = Math.max(0, ...run.spans.filter((span) => span.thread === thread).map((span) => span.lane + 1));
-      const own = run.byThread[thread].filter((index) => this.rowOf.has(index)).map((index) => this.rowOf.get(index));
+      const own = run.byThread[thread].map((index) => this.rowAt(index)).filter((row) => row !== undefined);
       return [thread, { column, x: GUTTER + column * width, width, line: 10 + lanes * 7 + 6, born: own[0], gone: own[own.length - 1] }];
     }));
     this.width = GUTTER + width * this.threads.length;
-    this.canvas.style.height = `${rows.length * ROW}px`;
+    this.canvas.style.height = `${rows.length * this.height}px`;
     this.canvas.style.width = this.heads.style.width = `${this.width}px`;
     const head = (text, x, wide, column, title) => {
       const made = el("div", { role: "columnheader", "aria-colindex": column, class: "column", title }, text);
@@ -72,8 +85,15 @@ class Diagram {
     this.render();
   }
 
+  /** Returns the row of a step, or of the fold that hides it. */
+  rowAt(index) {
+    const row = this.rowOf.get(index);
+    return row === undefined ? this.rowOf.get(this.foldOf.get(index)) : row;
+  }
+
   /** Scrolls to the column of a step. */
   reveal(index) {
+    if (typeof index !== "number") return;
     const { x, width } = this.columns.get(this.view.run.steps[index].thread);
     const { scrollLeft: left, clientWidth: sight } = this.grid;
     if (x < left || x + Math.min(width, sight) > left + sight) this.grid.scrollLeft = x - GUTTER;
@@ -93,8 +113,8 @@ class Diagram {
 
   render() {
     const { rows } = this.view;
-    this.first = Math.max(0, Math.floor(this.grid.scrollTop / ROW) - SPARE);
-    this.last = Math.min(rows.length, Math.ceil((this.grid.scrollTop + this.grid.clientHeight) / ROW) + SPARE);
+    this.first = Math.max(0, Math.floor(this.grid.scrollTop / this.height) - SPARE);
+    this.last = Math.min(rows.length, Math.ceil((this.grid.scrollTop + this.grid.clientHeight) / this.height) + SPARE);
     for (const [row, element] of this.elements) {
       if (row < this.first || row >= this.last) {
         element.remove();
@@ -102,16 +122,29 @@ class Diagram {
       }
     }
     for (let row = this.first; row < this.last; row++) {
-      if (this.elements.has(row) || rows[row] < 0) continue;
-      const element = this.row(row, rows[row]);
+      if (this.elements.has(row) || rows[row] === -1) continue;
+      const element = typeof rows[row] === "number" ? this.row(row, rows[row]) : this.foldRow(row, rows[row]);
       this.elements.set(row, element);
       this.body.append(element);
     }
     draw(this);
   }
 
+  foldRow(row, fold) {
+    const { run, differs } = this.view;
+    const text = run.folded(fold);
+    const cell = el("div", { role: "gridcell", "aria-colindex": 2, "aria-colspan": this.threads.length, class: "folded", title: `${text}. Click to show them.` },
+      el("span", { class: "words" }, text), el("span", { class: "fork" }, "show"));
+    const made = el("div", {
+      role: "row", id: `${this.name}-${fold.id}`, "aria-rowindex": row + 2, class: differs && differs.has(fold) ? "step fold differs" : "step fold",
+      "aria-selected": String(fold === this.selected), "data-fold": row,
+    }, el("div", { role: "rowheader", "aria-colindex": "1", class: "number" }, el("span", { "aria-hidden": "true" }, "⋮"), el("span", { class: "quiet" }, "folded")), cell);
+    made.style.top = `${row * this.height}px`;
+    return made;
+  }
+
   row(row, index) {
-    const { run, differs, critical, receives, marked } = this.view;
+    const { run, differs, critical, receives, marked, matches } = this.view;
     const step = run.steps[index];
     const { x, width, line, column } = this.columns.get(step.thread);
     const received = receives && receives.get(index);
@@ -122,11 +155,13 @@ class Diagram {
     if (ENDS.includes(step.what)) classes.push("ends");
     if (differs && differs.has(index)) classes.push("differs");
     if (place >= 0) classes.push("critical");
+    if (matches && matches.has(index)) classes.push("matches");
     if (marked && step.place && marked.has(goalPlace(step.place))) classes.push("marked");
     const words = `${step.waits ? "waits: " : ""}${step.what}`;
-    const cell = el("div", { role: "gridcell", "aria-colindex": column + 2, class: "cell", title: `${words}  ${placeText(step.place)}` },
+    const cell = el("div", { role: "gridcell", "aria-colindex": column + 2, class: "cell", title: `${run.words(index)}  ${placeText(step.place)}` },
       el("span", { class: "dot", "aria-hidden": "true" }),
       el("span", { class: "words" }, el("span", { class: "quiet" }, `${run.title(step.thread)}: `), words,
+        step.ordering && el("span", { class: "ordering" }, ` (${step.ordering})`),
         step.place && el("span", { class: "where" }, ` ${run.line(step)}`)),
       others > 0 && el("span", { class: "fork" }, el("span", { "aria-hidden": "true" }, counted(others, "other")), el("span", { class: "quiet" }, `, could have seen ${counted(others, "other")}`)),
       place >= 0 && el("span", { class: "mark" }, place === 0 ? "first" : "second"),
@@ -138,18 +173,22 @@ class Diagram {
       role: "row", id: `${this.name}-${index}`, "aria-rowindex": row + 2, class: classes.join(" "),
       "aria-selected": String(index === this.selected), "data-step": index,
     }, el("div", { role: "rowheader", "aria-colindex": "1", class: "number" }, run.number(index)), cell);
-    made.style.top = `${row * ROW}px`;
+    made.style.top = `${row * this.height}px`;
     return made;
   }
 
   click(event) {
     const row = event.target.closest(".step");
-    if (row) this.choose(Number(row.dataset.step));
+    if (!row) return;
+    if (row.dataset.fold === undefined) this.choose(Number(row.dataset.step));
+    else this.open(this.view.rows[Number(row.dataset.fold)]);
   }
 
   /** Selects a step, or its representative, and scrolls to it. */
   choose(wanted, quietly) {
-    const index = this.view.run.standIn(wanted, (step) => this.rowOf.has(step));
+    const isFold = typeof wanted !== "number";
+    if (!isFold && this.foldOf.has(wanted)) this.open(this.foldOf.get(wanted));
+    const index = isFold ? this.view.rows.find((row) => row.id === wanted.id) : this.view.run.standIn(wanted, (step) => this.rowOf.has(step));
     if (index === undefined) return;
     const row = this.rowOf.get(index);
     const old = this.elements.get(this.rowOf.get(this.selected));
@@ -157,9 +196,9 @@ class Diagram {
     this.selected = index;
     const head = this.heads.offsetHeight;
     const sight = this.grid.clientHeight - head;
-    const top = row * ROW;
-    if (top < this.grid.scrollTop) this.grid.scrollTop = Math.max(0, top - ROW);
-    else if (top + ROW > this.grid.scrollTop + sight) this.grid.scrollTop = top - sight + 2 * ROW;
+    const top = row * this.height;
+    if (top < this.grid.scrollTop) this.grid.scrollTop = Math.max(0, top - this.height);
+    else if (top + this.height > this.grid.scrollTop + sight) this.grid.scrollTop = top - sight + 2 * this.height;
     this.reveal(index);
     this.render();
     const element = this.elements.get(row);
@@ -172,10 +211,15 @@ class Diagram {
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const steps = this.view.rows.filter((index) => index >= 0);
+    const steps = this.view.rows.filter((index) => index !== -1);
     if (!steps.length) return;
+    if (event.key === "Enter" && this.selected !== null && typeof this.selected !== "number") {
+      event.preventDefault();
+      this.open(this.selected);
+      return;
+    }
     const at = this.selected === null ? -1 : steps.indexOf(this.selected);
-    const page = Math.max(1, Math.floor(this.grid.clientHeight / ROW) - 2);
+    const page = Math.max(1, Math.floor(this.grid.clientHeight / this.height) - 2);
     const go = {
       ArrowDown: () => steps[Math.min(steps.length - 1, at + 1)],
       ArrowUp: () => steps[Math.max(0, at - 1)],
@@ -195,6 +239,7 @@ class Diagram {
   /** Returns the step nearest in time of the thread to the left or right. */
   beside(side) {
     const { run } = this.view;
+    if (typeof this.selected !== "number") return undefined;
     const column = this.columns.get(run.steps[this.selected].thread).column + side;
     if (column < 0 || column >= this.threads.length) return undefined;
     const own = run.byThread[this.threads[column]].filter((index) => this.rowOf.has(index));

@@ -1,11 +1,13 @@
 // The drawing under the rows of a diagram: lifelines of threads, locks held, arrows from sources.
 
-/** Returns the arrows from sources to their receives; hidden steps have representatives. */
-function arrowsOf(run, rowOf) {
+/** Returns the arrows from sources to their receives; hidden steps have representatives, and folded
+    ones no arrows. */
+function arrowsOf(run, rowOf, foldOf) {
   const arrows = [];
   const isRow = (index) => rowOf.has(index);
   run.steps.forEach((step, index) => {
     if (step.source === null || step.source === undefined) return;
+    if (foldOf.has(index) || foldOf.has(step.source)) return;
     const to = run.standIn(index, isRow);
     const from = run.standIn(step.source, isRow);
     if (to === undefined || from === undefined || to === from) return;
@@ -24,7 +26,7 @@ function heads(name) {
 }
 
 function draw(diagram) {
-  const { view, columns, first, last, width, selected } = diagram;
+  const { view, columns, first, last, width, selected, height: ROW } = diagram;
   const { run, rows, critical } = view;
   const y = (row) => (row - first + 0.5) * ROW;
   const at = (index) => {
@@ -42,8 +44,8 @@ function draw(diagram) {
   }
   for (const span of run.spans) {
     const column = columns.get(span.thread);
-    const from = diagram.rowOf.get(span.from);
-    const to = Number.isFinite(span.end) ? diagram.rowOf.get(span.end) : rows.length;
+    const from = diagram.rowAt(span.from);
+    const to = Number.isFinite(span.end) ? diagram.rowAt(span.end) : rows.length;
     if (!column || from === undefined || to === undefined || to < first || from > last) continue;
     const top = Math.max(-ROW, y(from) - 6);
     const end = Math.min((last - first + 1) * ROW, Number.isFinite(span.end) ? y(to) + 6 : bottom);
@@ -81,7 +83,7 @@ function arrowShape(diagram, at, { from, to }, kind) {
   if (x1 === x2) {
     path = `M${x1 - 6} ${y1} L${beside + turn} ${y1} Q${beside} ${y1} ${beside} ${y1 + way * turn}`;
   } else {
-    const gap = y1 + way * ROW / 2;
+    const gap = y1 + way * diagram.height / 2;
     const side = Math.sign(beside - x1);
     path = `M${x1} ${y1 + way * 6} L${x1} ${gap - way * turn} Q${x1} ${gap} ${x1 + side * turn} ${gap} `
       + `L${beside - side * turn} ${gap} Q${beside} ${gap} ${beside} ${gap + way * turn}`;

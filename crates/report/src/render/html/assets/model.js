@@ -9,6 +9,9 @@ const placeText = (place) => place ? `${place.file}:${place.line}` : "";
 /** True for the begin and end of threads, and for choices that were not taken. */
 const isDull = (step) => !step.waits && ["begin", "end", "nothing unexpected"].includes(step.what);
 
+/** Fewest foreign steps that are folded. */
+const FOREIGN_STEPS = 3;
+
 class Run {
   constructor(trace) {
     this.trace = trace;
@@ -26,6 +29,10 @@ class Run {
     this.spans = this.lanes(trace.spans || []);
     this.byThread = trace.threads.map(() => []);
     this.steps.forEach((step, index) => this.byThread[step.thread].push(index));
+    this.rounds = (trace.folds || []).filter((fold) => fold.from + fold.length * fold.rounds <= this.steps.length)
+      .map((fold) => ({ ...fold, id: `rounds-${fold.from}`, start: fold.from + fold.length, end: fold.from + fold.length * (fold.rounds - 1) }));
+    const visible = this.steps.filter((step) => !isDull(step));
+    this.hasForeign = visible.some((step) => step.is_foreign) && visible.some((step) => !step.is_foreign);
   }
 
   /** Assigns a lane to each lock, so that locks held at the same time are side by side. */
@@ -46,8 +53,99 @@ class Run {
     return every ? all : all.filter((index) => this.numbers[index] !== null);
   }
 
+  /** Returns the rows of the diagram: steps, and folds in place of equal rounds and of foreign steps.
+      Folds that are open, or contain one of the steps to keep, are left out. */
+  rows({ every, rounds, foreign, open }, keep) {
+    const kept = [...keep];
+    const isClosed = (fold) => !open.has(fold.id) && !kept.some((index) => fold.start <= index && index < fold.end);
+    const closed = rounds ? this.rounds.filter(isClosed) : [];
+    const rows = [];
+    let next = 0;
+    for (const index of this.shown(every)) {
+      while (next < closed.length && closed[next].end <= index) next++;
+      const fold = closed[next];
+      if (!fold || index < fold.start) rows.push(index);
+      else {
+        const last = rows[rows.length - 1];
+        if (last && last.id === fold.id) last.steps.push(index);
+        else rows.push({ ...fold, steps: [index] });
+      }
+    }
+    return foreign && this.hasForeign ? this.withoutForeign(rows, open, keep) : rows;
+  }
+
+  /** Replaces foreign steps that follow each other by folds. */
+  withoutForeign(rows, open, keep) {
+    const all = [];
+    let together = [];
+    const stepsOf = (row) => typeof row === "number" ? [row] : row.steps;
+    const end = () => {
+      const steps = together.flatMap(stepsOf);
+      const fold = { id: `foreign-${steps[0]}`, steps };
+      if (steps.length >= FOREIGN_STEPS && !open.has(fold.id)) all.push(fold);
+      else all.push(...together);
+      together = [];
+    };
+    for (const row of rows) {
+      const isForeign = stepsOf(row).every((index) => this.steps[index].is_foreign && !this.steps[index].waits && !keep.has(index));
+      if (isForeign) together.push(row);
+      else {
+        if (together.length) end();
+        all.push(row);
+      }
+    }
+    if (together.length) end();
+    return all;
+  }
+
+  /** Describes a fold. */
+  folded(fold) {
+    if (!fold.rounds) {
+      const files = new Set(fold.steps.map((index) => this.steps[index].place).filter(Boolean).map((place) => fileName(place.file)));
+      return `… ${counted(fold.steps.length, "step")} in dependencies and libraries (${[...files].slice(0, 3).join(", ")}${files.size > 3 ? ", …" : ""})`;
+    }
+    const numbers = this.numbers.slice(fold.from, fold.start).filter((number) => number !== null);
+    const [first, last] = [numbers[0], numbers[numbers.length - 1]];
+    const which = first === last ? `step ${first}` : `steps ${first}–${last}`;
+    return `… ×${counted(fold.rounds - 2, "more round")} of ${which}${fold.counts ? ", counting on" : ""}`;
+  }
+
+  /** Returns the words of a step with its ordering, for searches and tables. */
+  words(index) {
+    const step = this.steps[index];
+    return `${step.waits ? "waits: " : ""}${step.what}${step.ordering ? ` (${step.ordering})` : ""}`;
+  }
+
+  /** Returns the shown steps that contain every word. */
+  find(text, every) {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    if (!words.length) return [];
+    return this.shown(every).filter((index) => {
+      const step = this.steps[index];
+      const all = `${this.number(index)} ${this.title(step.thread)} ${this.words(index)} ${placeText(step.place)}`.toLowerCase();
+      return words.every((word) => all.includes(word));
+    });
+  }
+
+  /** Returns the latest value of each variable after a step, with the step that shows it. */
+  values(index) {
+    const values = new Map();
+    for (let at = 0; at <= index; at++) {
+      const { thing, value } = this.steps[at];
+      if (value === undefined || value === null) continue;
+      const before = values.get(thing);
+      values.set(thing, { value, since: before && before.value === value ? before.since : at });
+    }
+    return values;
+  }
+
+  /** Returns the locks that some thread holds after a step. */
+  owners(index) {
+    return this.spans.filter((span) => span.from <= index && index < span.end);
+  }
+
   threads(rows) {
-    const acting = new Set(rows.filter((index) => index >= 0).map((index) => this.steps[index].thread));
+    const acting = new Set(rows.flatMap((row) => typeof row === "number" ? row : row.steps).filter((index) => index >= 0).map((index) => this.steps[index].thread));
     return this.trace.threads.map((_, index) => index).filter((index) => acting.has(index));
   }
 

@@ -11,7 +11,7 @@ const section = (id, title, ...content) => el("section", { class: "card", id, "a
 /** Shows the lines of a message; `help:` begins advice. */
 function message(text) {
   return text.split("\n").map((line) => line.startsWith("help:")
-    ? el("p", { class: "help" }, el("strong", {}, "help"), line.slice(5)) : el("p", {}, line));
+    ? el("p", { class: "help" }, el("strong", {}, "help"), rich(line.slice(5))) : el("p", {}, rich(line)));
 }
 
 function hero() {
@@ -23,7 +23,7 @@ function hero() {
       `${index + 1} ${kind}${isWarning ? " (warning)" : ""}`)));
   return el("div", { class: "hero" },
     el("div", { class: "row" }, el("h1", {}, checkName), badge),
-    el("p", { class: "muted" }, SUMMARY.headline), chooser);
+    el("p", { class: "muted" }, rich(SUMMARY.headline)), chooser);
 }
 
 function story({ failure, isWarning, kind }, run) {
@@ -35,8 +35,8 @@ function story({ failure, isWarning, kind }, run) {
         el("h2", { id: "story-title", class: isWarning ? "kind warned" : "kind" }, isWarning ? `Warning: ${kind}` : kind,
           el("span", { class: "muted" }, ` after ${executions} (${failure.search})`)),
         el("div", { class: "message" }, message(failure.message)),
-        failure.critical && el("p", { class: failure.critical.is_about ? "why" : "note" }, failure.critical.is_about && el("strong", {}, "why "), failure.critical.why),
-        failure.notes.map((note) => el("p", { class: "note" }, el("strong", {}, "note "), note))),
+        failure.critical && el("p", { class: failure.critical.is_about ? "why" : "note" }, failure.critical.is_about && el("strong", {}, "why "), rich(failure.critical.why)),
+        failure.notes.map((note) => el("p", { class: "note" }, el("strong", {}, "note "), rich(note)))),
       ring),
     failure.replay && el("div", { class: "replay" }, el("h3", {}, "See it again"), command(failure.replay, "the command that replays it")),
     failure.waits.length > 0 && el("details", { open: !ring }, el("summary", {}, "Who waits for whom, with both lines"), waitsTable(run, failure.waits)));
@@ -59,42 +59,59 @@ const button = (text, pressed, click, attributes) =>
 
 /** Creates the diagram with its controls. */
 function stepsSection(failure, runs) {
-  const state = { which: "told", beside: false, every: false };
+  const state = { which: "told", beside: false, every: false, rounds: true, foreign: true, open: new Set(), text: "" };
   const panel = el("aside", { class: "detail", "aria-label": "The selected step", id: "detail" });
   const side = el("div", { class: "panes" });
   const tools = el("div", { class: "row tools" });
   const legend = el("div", { class: "row legend muted" });
   const table = el("details", { class: "as-table" });
+  const found = el("span", { class: "muted", role: "status", id: "found-steps" });
+  const open = (diagram, fold) => {
+    state.open.add(fold.id);
+    show(true);
+    diagram.choose(fold.steps[0]);
+  };
   const select = (diagram, index) => {
     const go = (other) => diagram.choose(other);
+    if (typeof index !== "number") {
+      panel.replaceChildren(...foldDetail(diagram.view.run, index, () => {
+        open(diagram, index);
+        diagram.grid.focus();
+      }));
+      say(diagram.view.run.folded(index));
+      return;
+    }
     panel.replaceChildren(...detail(diagram.view, index, go).flat().filter(Boolean));
     const step = diagram.view.run.steps[index];
     say(`Step ${diagram.view.run.number(index)}, ${diagram.view.run.title(step.thread)}: ${step.what}`);
   };
-  const main = new Diagram("main-run", "Steps of the failing execution", select);
-  const other = new Diagram("passing-run", "Steps of the execution in which all goes well", select);
+  const main = new Diagram("main-run", "Steps of the failing execution", select, (fold) => open(main, fold));
+  const other = new Diagram("passing-run", "Steps of the execution in which all goes well", select, (fold) => open(other, fold));
   main.partner = other;
   other.partner = main;
   const pane = (title, diagram) => el("div", { class: "pane" }, el("h3", {}, title), diagram.grid);
-  const show = () => {
+  const rowsOf = ({ run, critical }) => run.rows(state, new Set([...(critical || []), run.steps.length - 1]));
+  const show = (isSame) => {
     const shown = runs[state.which];
-    const rows = shown.run.shown(state.every);
+    const rows = rowsOf(shown);
+    const matches = new Set(shown.run.find(state.text, state.every));
     const beside = state.beside && runs.passing;
     side.className = beside ? "panes two" : "panes";
     around.classList.toggle("beside", Boolean(beside));
     const name = runs.found && state.which === "found" ? "As it was found" : "What happened";
     if (beside) {
-      const both = compared({ run: shown.run, rows }, { run: runs.passing.run, rows: runs.passing.run.shown(state.every) });
+      const both = compared({ run: shown.run, rows }, { run: runs.passing.run, rows: rowsOf(runs.passing) });
       side.replaceChildren(pane(name, main), pane("All goes well", other));
-      main.show({ ...shown, rows: both.rows[0], differs: both.differs[0] });
-      other.show({ ...runs.passing, rows: both.rows[1], differs: both.differs[1] });
+      main.show({ ...shown, matches, rows: both.rows[0], differs: both.differs[0] });
+      other.show({ ...runs.passing, matches: new Set(runs.passing.run.find(state.text, state.every)), rows: both.rows[1], differs: both.differs[1] });
     } else {
       side.replaceChildren(pane(name, main));
-      main.show({ ...shown, rows });
+      main.show({ ...shown, matches, rows });
     }
     legend.replaceChildren(...legendOf(shown.run, beside));
-    asTable(table, shown.run, rows);
+    asTable(table, shown.run, shown.run.shown(state.every));
     buttons();
+    if (isSame) return;
     const start = shown.critical ? shown.critical[shown.critical.length - 1] : rows[rows.length - 1];
     if (start === undefined) panel.replaceChildren(el("p", { class: "muted" }, "Nothing happened before that."));
     else {
@@ -111,12 +128,48 @@ function stepsSection(failure, runs) {
         button("As found", state.which === "found", () => set({ which: "found" }), { id: "show-found" })),
       runs.passing && button("Beside one that passes", state.beside, () => set({ beside: !state.beside }), { id: "show-passing" }),
       button("Beginnings and ends too", state.every, () => set({ every: !state.every }), { id: "show-every" }),
+      runs[state.which].run.rounds.length > 0 && button("Fold equal rounds", state.rounds, () => set({ rounds: !state.rounds, open: new Set() }), { id: "fold-rounds" }),
+      runs[state.which].run.hasForeign && button("Fold foreign steps", state.foreign, () => set({ foreign: !state.foreign, open: new Set() }), { id: "fold-foreign" }),
       el("span", { class: "muted hint" }, "Arrow keys go through the steps."),
     ].filter(Boolean));
     if (focused && document.getElementById(focused)) document.getElementById(focused).focus();
   };
+  const count = () => {
+    const all = [...main.view.matches];
+    const at = all.indexOf(main.selected);
+    found.textContent = !state.text.trim() ? "" : !all.length ? "No step has that."
+      : at < 0 ? `${counted(all.length, "step")}. Enter goes to the next.` : `${at + 1} of ${counted(all.length, "step")}.`;
+  };
+  /** Selects the next or the previous step that was searched for. */
+  const goTo = (way) => {
+    const all = [...main.view.matches];
+    if (!all.length) return;
+    const at = typeof main.selected === "number" ? main.selected : main.selected ? main.selected.steps[0] : -1;
+    const later = all.filter((index) => way > 0 ? index > at : index < at);
+    main.choose(later.length ? later[way > 0 ? 0 : later.length - 1] : all[way > 0 ? 0 : all.length - 1]);
+    count();
+  };
+  const search = el("div", { class: "row search" },
+    el("input", {
+      type: "search", id: "search-steps", placeholder: "Search the steps", "aria-label": "Search the steps", autocomplete: "off",
+      input: (event) => {
+        const { selected } = main;
+        state.text = event.target.value;
+        show(true);
+        if (selected !== null) main.choose(selected, true);
+        count();
+      },
+      keydown: (event) => {
+        if (event.key !== "Enter") return;
+        event.preventDefault();
+        goTo(event.shiftKey ? -1 : 1);
+      },
+    }),
+    el("button", { type: "button", id: "search-back", "aria-label": "Previous step found", click: () => goTo(-1) }, "↑"),
+    el("button", { type: "button", id: "search-on", "aria-label": "Next step found", click: () => goTo(1) }, "↓"),
+    found);
   const around = el("div", { class: "stage" }, side, panel);
-  const made = section("steps", "Steps", tools, around, legend, table);
+  const made = section("steps", "Steps", tools, search, around, legend, table);
   return { made, show };
 }
 
@@ -146,7 +199,7 @@ function asTable(details, run, rows) {
       for (const index of rows.slice(shown, shown + TABLE_ROWS)) {
         const step = run.steps[index];
         body.append(el("tr", {}, el("td", { class: "number" }, run.number(index)), el("td", {}, run.title(step.thread)),
-          el("td", {}, step.waits ? "waits: " : "", step.what), el("td", { class: "mono" }, placeText(step.place))));
+          el("td", {}, run.words(index)), el("td", { class: "mono" }, placeText(step.place))));
       }
       shown = Math.min(rows.length, shown + TABLE_ROWS);
       if (shown >= rows.length) more.remove();
@@ -159,14 +212,21 @@ function asTable(details, run, rows) {
 }
 
 function scheduleSection(failure, index) {
+  // A schedule without steps was too long for the page.
+  const hasSteps = failure.schedule.includes(": begin");
   return section("schedule", "Schedule and text",
-    el("details", {}, el("summary", {}, "The schedule, to keep as a test or to edit"), el("pre", { tabindex: "0", "aria-label": "Schedule" }, failure.schedule), command(failure.schedule, "the schedule")),
+    hasSteps && el("details", {}, el("summary", {}, "The schedule, to keep as a test or to edit"), el("pre", { tabindex: "0", "aria-label": "Schedule" }, failure.schedule), command(failure.schedule, "the schedule")),
     (DATA.stories || [])[index] && el("details", {}, el("summary", {}, "The story as text"), el("pre", { tabindex: "0", "aria-label": "Story as text" }, DATA.stories[index])));
 }
 
-/** Returns the guarantee in a few words. */
+/** Returns the guarantee in a few words. The extent of a finished search does not mean that all is well. */
 function guarantee(given) {
   const [name, bound] = typeof given === "string" ? [given] : Object.entries(given)[0];
+  const fails = REPORT.failures.length && ["Exhaustive", "Reduced", "Bounded", "Delayed"].includes(name) ? ", and at least one fails" : "";
+  return fails ? extent(name, bound) + fails : extent(name, bound);
+}
+
+function extent(name, bound) {
   return {
     Exhaustive: () => "every behaviour was run", Reduced: () => "every behaviour was run that the reductions leave",
     Bounded: () => `every behaviour up to ${counted(bound.preemptions, "preemption")} was run`,
@@ -181,7 +241,7 @@ function linesSection(failure) {
   const marks = [...failure.marks].sort((a, b) => Number(b.is_primary) - Number(a.is_primary));
   if (!marks.length) return null;
   return section("lines", "Lines to look at", el("div", { class: "marks" },
-    marks.map((mark) => el("div", {}, el("p", { class: mark.is_primary ? "mark-what primary" : "mark-what" }, mark.what), excerpt(mark.place)))));
+    marks.map((mark) => el("div", {}, el("p", { class: mark.is_primary ? "mark-what primary" : "mark-what" }, rich(mark.what)), excerpt(mark.place)))));
 }
 
 // As `Estimate::of_all`: nothing if more classes were run than estimated.

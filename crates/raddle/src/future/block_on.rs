@@ -1,0 +1,51 @@
+//! Polling a future until it is ready.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use super::Signal;
+
+/// Runs a future to its end on the calling thread.
+///
+/// Inside a check, the thread may poll the future once more than it was woken, as an executor may; see
+/// [`Checker::spurious_wakeups`](https://docs.rs/raddle/latest/raddle/struct.Checker.html).
+///
+/// ```
+/// let ready = raddle::future::block_on(async {
+///     raddle::future::yield_now().await;
+///     7
+/// });
+/// assert_eq!(ready, 7);
+/// ```
+#[track_caller]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let task = Arc::new(Task {
+        woken: Signal::new("Waker"),
+    });
+    let waker = Waker::from(Arc::clone(&task));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        task.woken.wait_or_wake_spuriously();
+    }
+}
+
+struct Task {
+    woken: Signal,
+}
+
+impl Wake for Task {
+    #[track_caller]
+    fn wake(self: Arc<Self>) {
+        self.woken.set();
+    }
+
+    #[track_caller]
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.woken.set();
+    }
+}

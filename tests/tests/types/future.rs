@@ -1,0 +1,125 @@
+//! Futures on a thread: who is woken, which wake-ups are lost, and how often a future is polled.
+
+use std::future::poll_fn;
+use std::sync::Mutex as StdMutex;
+use std::task::{Poll, Waker};
+
+use raddle::future::{AtomicWaker, block_on, yield_now};
+use raddle::sync::atomic::{AtomicBool, Ordering::*};
+use raddle::sync::{Arc, Mutex};
+use raddle::{Checker, FailureKind, Strategy, thread};
+use raddle_tests::compare::behaviour;
+
+/// A future that another thread makes ready; returns the number of polls.
+fn polls_until_ready(register_first: bool) -> usize {
+    let shared = Arc::new((AtomicBool::new(false), AtomicWaker::new()));
+    let other = Arc::clone(&shared);
+    let thread = thread::spawn(move || {
+        other.0.store(true, Release);
+        other.1.wake();
+    });
+    let mut polls = 0;
+    block_on(poll_fn(|context| {
+        polls += 1;
+        if register_first {
+            shared.1.register_by_ref(context.waker());
+        }
+        if shared.0.load(Acquire) {
+            return Poll::Ready(());
+        }
+        if !register_first {
+            shared.1.register(context.waker().clone());
+        }
+        Poll::Pending
+    }));
+    thread.join().unwrap();
+    polls
+}
+
+#[test]
+fn a_future_is_polled_at_the_first_call_when_woken_and_once_spuriously() {
+    let seen = behaviour(&Checker::new(), || polls_until_ready(true));
+    assert_eq!((seen.kinds(), seen.outcomes), (vec![], [1, 2, 3].into()));
+    let exact = Checker::new().spurious_wakeups(false);
+    let seen = behaviour(&exact, || polls_until_ready(true));
+    assert_eq!((seen.kinds(), seen.outcomes), (vec![], [1, 2].into()));
+}
+
+#[test]
+fn a_waker_that_is_registered_too_late_is_a_failure() {
+    let checker = Checker::new().strategy(Strategy::Exhaustive);
+    let report = checker.run(|| _ = polls_until_ready(false));
+    let kind = report.failures[0].kind;
+    let lost = [FailureKind::Deadlock, FailureKind::LostWakeup];
+    assert!(lost.contains(&kind), "{kind:?}");
+    assert!(report.failures[0].to_string().contains("wait for Waker"));
+}
+
+#[test]
+fn a_future_that_is_never_woken_is_a_deadlock() {
+    let report = Checker::new().run(|| block_on(std::future::pending()));
+    assert_eq!(report.failures[0].kind, FailureKind::Deadlock);
+}
+
+#[test]
+fn yielding_is_one_wake_up_and_costs_no_class() {
+    let seen = behaviour(&Checker::new().spurious_wakeups(false), || {
+        block_on(async {
+            yield_now().await;
+            yield_now().await;
+            7
+        })
+    });
+    assert_eq!((seen.classes, seen.outcomes), (1, [7].into()));
+}
+
+#[test]
+fn a_woken_thread_has_the_writes_before_the_wake_up() {
+    /// The waker is handed over by a lock; the value is published by the wake-up alone.
+    fn body() -> u32 {
+        let waker = Arc::new(Mutex::new(None::<Waker>));
+        let other = Arc::clone(&waker);
+        let value = Arc::new(raddle::sync::atomic::AtomicU32::new(0));
+        let written = Arc::clone(&value);
+        let thread = thread::spawn(move || {
+            let Some(waker) = other.lock().unwrap().take() else {
+                return false;
+            };
+            written.store(1, Relaxed);
+            waker.wake();
+            true
+        });
+        let mut polls = 0;
+        block_on(poll_fn(|context| {
+            polls += 1;
+            if polls == 2 {
+                return Poll::Ready(());
+            }
+            *waker.lock().unwrap() = Some(context.waker().clone());
+            // The other thread may have ended already.
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }));
+        let woken = thread.join().unwrap();
+        assert_eq!(value.load(Relaxed), u32::from(woken));
+        value.load(Relaxed)
+    }
+    let seen = behaviour(&Checker::new(), body);
+    assert_eq!((seen.kinds(), seen.outcomes), (vec![], [0, 1].into()));
+}
+
+#[test]
+fn outside_checks_they_work_with_threads_of_the_system() {
+    let order = StdMutex::new(Vec::new());
+    let polls = polls_until_ready(true);
+    assert!(polls >= 1);
+    block_on(async {
+        order.lock().unwrap().push(1);
+        yield_now().await;
+        order.lock().unwrap().push(2);
+    });
+    assert_eq!(*order.lock().unwrap(), [1, 2]);
+    let waker = AtomicWaker::default();
+    waker.wake();
+    assert!(waker.take_waker().is_none());
+}

@@ -1,0 +1,138 @@
+//! A cell whose pointers are accesses as long as they exist.
+
+use std::fmt;
+
+use raddle_check::runtime::Ongoing;
+
+/// A value that may be changed through a shared reference. Two accesses that happens-before does not
+/// order, one of them a write, are a data race, and the test fails.
+#[derive(Default)]
+pub struct UnsafeCell<T: ?Sized>(raddle::cell::UnsafeCell<T>);
+
+/// A read access of an [`UnsafeCell`], which lasts as long as this exists.
+pub struct ConstPtr<T: ?Sized> {
+    value: *const T,
+    _access: Option<Ongoing>,
+}
+
+/// A write access of an [`UnsafeCell`], which lasts as long as this exists.
+pub struct MutPtr<T: ?Sized> {
+    value: *mut T,
+    _access: Option<Ongoing>,
+}
+
+impl<T> UnsafeCell<T> {
+    /// Creates a cell around a value.
+    #[track_caller]
+    pub const fn new(value: T) -> UnsafeCell<T> {
+        UnsafeCell(raddle::cell::UnsafeCell::new(value))
+    }
+
+    /// Returns the value.
+    #[track_caller]
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+impl<T: ?Sized> UnsafeCell<T> {
+    /// Calls `f` to read the value.
+    #[track_caller]
+    #[inline]
+    pub fn with<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(*const T) -> R,
+    {
+        self.0.with(f)
+    }
+
+    /// Calls `f` to read and write the value.
+    #[track_caller]
+    #[inline]
+    pub fn with_mut<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(*mut T) -> R,
+    {
+        self.0.with_mut(f)
+    }
+
+    /// Begins a read access.
+    #[track_caller]
+    pub fn get(&self) -> ConstPtr<T> {
+        let (value, _access) = self.0.__begin(false);
+        ConstPtr { value, _access }
+    }
+
+    /// Begins a write access. Unlike [`std::cell::UnsafeCell::get_mut`] it needs no exclusive reference.
+    #[track_caller]
+    pub fn get_mut(&self) -> MutPtr<T> {
+        let (value, _access) = self.0.__begin(true);
+        MutPtr { value, _access }
+    }
+}
+
+impl<T> From<T> for UnsafeCell<T> {
+    #[track_caller]
+    fn from(value: T) -> UnsafeCell<T> {
+        UnsafeCell::new(value)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: ?Sized> ConstPtr<T> {
+    /// Returns a reference to the value.
+    ///
+    /// # Safety
+    ///
+    /// The cell must exist, and no mutable reference to its value.
+    pub unsafe fn deref(&self) -> &T {
+        // SAFETY: as for this function.
+        unsafe { &*self.value }
+    }
+
+    /// Calls `f` with the pointer, which is not valid after this value.
+    pub fn with<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(*const T) -> R,
+    {
+        f(self.value)
+    }
+}
+
+impl<T: ?Sized> MutPtr<T> {
+    /// Returns a mutable reference to the value.
+    ///
+    /// # Safety
+    ///
+    /// The cell must exist, and no other reference to its value.
+    #[expect(clippy::mut_from_ref, reason = "as loom's")]
+    pub unsafe fn deref(&self) -> &mut T {
+        // SAFETY: as for this function.
+        unsafe { &mut *self.value }
+    }
+
+    /// Calls `f` with the pointer, which is not valid after this value.
+    pub fn with<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(*mut T) -> R,
+    {
+        f(self.value)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for ConstPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for MutPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}

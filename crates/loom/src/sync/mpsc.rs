@@ -1,0 +1,3 @@
+//! Mirrors `std::sync::mpsc`.
+
+pub use raddle::sync::mpsc::{Receiver, Sender, channel};

@@ -4,9 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::instructions::{WORKLOADS, Workload};
+use crate::instructions::{self, Workload};
 use crate::programs::Program;
-use crate::{bugs, coverage, estimate, exhaust, memory, samplers, speed};
+use crate::{bugs, coverage, estimate, exhaust, memory, polling, samplers, speed};
 
 /// The output of `--help`.
 pub(crate) const HELP: &str = "\
@@ -41,6 +41,8 @@ Commands:
        [--strategies NAME,...]             only these strategies of raddle's
   minimise [STORY...]                      how short failures become: preemptions and events
                                            before and after, and the fewest there can be
+  limits [WORD...]                         by how much budget, watchdog and Ctrl-C are overrun, for
+                                           all programs or those with a WORD in their names
   native [--prototype DIR]                 how fast C and C++ programs are checked, in every mode,
                                            next to the prototype of the runtime in DIR; and tests
                                            of a plain Rust crate, next to shuttle and loom
@@ -51,6 +53,8 @@ Commands:
   instructions                             instructions per execution, scheduling point and class,
                                            counted by valgrind: the same on a busy machine. Compares
                                            two versions of raddle, so it is no part of `all`
+  polling                                  instructions per run of programs with loops that wait, as
+                                           they grow, counted in the same way
 
 Programs: mutex_TxI, racy_TxI (T threads, I increments each), two_locks, and locks_TxL
 (T threads that take L locks one after the other).
@@ -65,16 +69,24 @@ Examples:
   cargo run --release -p raddle-bench -- memory racy_2x1 --executions 1000000
   cargo run --release -p raddle-bench -- bugs --quick --programs piper,bank
   cargo run --release -p raddle-bench -- minimise bank
+  cargo run --release -p raddle-bench -- limits polling
   cargo run --release -p raddle-bench -- instructions
+  cargo run --release -p raddle-bench -- polling
   cargo run --release -p raddle-bench -- all --markdown > docs/src/numbers.md
 
-Exit code: 0 if all was measured, 1 if not, 2 for bad usage.
+Exit code: 0 if all was measured and no limit was overrun or cost too high, 1 if not, 2 for bad usage.
 ";
 
 /// The number in the name of that program.
 fn philosophers(word: &str) -> Option<usize> {
     let number = word.strip_prefix("dp")?.parse().ok();
     number.filter(|&number| number > 1)
+}
+
+/// The workload of this name.
+fn workload(name: &str) -> Option<&'static Workload> {
+    let mut all = instructions::WORKLOADS.iter().chain(&polling::WORKLOADS);
+    all.find(|it| it.name == name)
 }
 
 /// The measurement to run.
@@ -112,6 +124,7 @@ pub(crate) enum Command {
     },
     Bugs(bugs::Options),
     Instructions,
+    Polling,
     /// One workload, run in the process whose instructions valgrind counts.
     InstructionsOf {
         workload: &'static Workload,
@@ -119,6 +132,13 @@ pub(crate) enum Command {
     },
     Minimise {
         stories: Vec<&'static str>,
+    },
+    Limits {
+        words: Vec<String>,
+    },
+    /// One program, checked in the process whose end is measured.
+    LimitsOf {
+        program: String,
     },
     Native {
         prototype: Option<PathBuf>,
@@ -153,14 +173,14 @@ impl fmt::Display for Problem {
             Problem::NoCommand => {
                 write!(
                     f,
-                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise, native, instructions or all"
+                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise, limits, native, instructions, polling or all"
                 )
             }
             Problem::UnknownCommand(word) => {
                 write!(
                     f,
                     "unknown command `{word}`; the commands are speed, exhaust, coverage, estimate, \
-                     samplers, memory, bugs, minimise, native, instructions and all"
+                     samplers, memory, bugs, minimise, limits, native, instructions, polling and all"
                 )
             }
             Problem::UnknownProgram(word) => {
@@ -299,6 +319,15 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
                 Err(problem) => Err(Problem::BadBugs(problem)),
             }
         }
+        ["limits", rest @ ..] => match rest.iter().find(|word| word.starts_with('-')) {
+            Some(word) => Err(Problem::UnknownOption((*word).into())),
+            None => Ok(Command::Limits {
+                words: rest.iter().map(|&word| word.to_owned()).collect(),
+            }),
+        },
+        ["limits-of", program] => Ok(Command::LimitsOf {
+            program: (*program).to_owned(),
+        }),
         ["native", rest @ ..] => {
             let prototype = match option(rest, "--prototype")? {
                 None => None,
@@ -306,9 +335,10 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
             };
             Ok(Command::Native { prototype })
         }
+        ["polling", rest @ ..] => nothing_more(rest, "polling", Command::Polling),
         ["instructions", rest @ ..] => {
             if let [name, amount] = rest
-                && let Some(workload) = WORKLOADS.iter().find(|it| it.name == *name)
+                && let Some(workload) = workload(name)
                 && let Ok(amount) = amount.parse()
             {
                 return Ok(Command::InstructionsOf { workload, amount });
@@ -407,10 +437,12 @@ mod tests {
         assert_eq!(parse_line("speed races"), Ok(Command::Races));
         assert_eq!(parse_line("instructions"), Ok(Command::Instructions));
         let one = Command::InstructionsOf {
-            workload: &WORKLOADS[0],
+            workload: &instructions::WORKLOADS[0],
             amount: 7,
         };
         assert_eq!(parse_line("instructions racy_2x1 7"), Ok(one));
+        assert_eq!(parse_line("polling"), Ok(Command::Polling));
+        assert!(parse_line("polling x").is_err());
         let all = Command::Exhaust {
             programs: exhaust::PROGRAMS.to_vec(),
             cut: exhaust::CUT,
@@ -468,12 +500,12 @@ mod tests {
         let problem = |line| parse_line(line).unwrap_err().to_string();
         assert_eq!(
             problem(""),
-            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise, native, instructions or all"
+            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise, limits, native, instructions, polling or all"
         );
         assert_eq!(
             problem("sped"),
             "unknown command `sped`; the commands are speed, exhaust, coverage, estimate, samplers, \
-             memory, bugs, minimise, native, instructions and all"
+             memory, bugs, minimise, limits, native, instructions, polling and all"
         );
         assert_eq!(
             problem("speed racy_2"),

@@ -5,13 +5,12 @@
 //! difference of the two counts, divided by the difference in work, leaves out what it costs to start
 //! the process and the check.
 
-use std::io::ErrorKind;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use raddle::{Checker, Memory, Strategy};
 
 use crate::point::{Switches, accesses};
+use crate::polling::Waiting;
 use crate::programs::{Program, raddle as ours};
 
 /// A program and a strategy, run for an amount of work.
@@ -20,23 +19,25 @@ pub(crate) struct Workload {
     /// Name on the command line of the child process and in the output.
     pub(crate) name: &'static str,
     /// Small and large amount, in executions, scheduling points or whole searches.
-    amounts: [u64; 2],
-    kind: WorkloadKind,
+    pub(crate) amounts: [u64; 2],
+    pub(crate) kind: WorkloadKind,
 }
 
 #[derive(Debug, PartialEq)]
-enum WorkloadKind {
+pub(crate) enum WorkloadKind {
     Random(Program),
     /// Scheduling points of this many threads.
     Points(u64, Memory),
     Exhaustive(Program),
     /// Exhaustive search of this many philosophers in a monitor.
     Dining(usize),
+    /// Exhaustive search of a program with a loop that waits, in this size.
+    Waiting(Waiting, u64),
 }
 
 /// Points of one thread stand directly before those of two threads: the cost of a switch is computed
 /// from both.
-pub(crate) const WORKLOADS: [Workload; 7] = [
+pub(crate) static WORKLOADS: [Workload; 7] = [
     Workload {
         name: "racy_2x1",
         amounts: [1_000, 11_000],
@@ -77,10 +78,10 @@ pub(crate) const WORKLOADS: [Workload; 7] = [
 /// Amount of work that was done.
 #[derive(Clone, Copy)]
 struct Work {
-    /// Executions, points or classes.
+    /// Executions, points, classes or runs.
     units: u64,
-    /// Switches of threads, where they are counted.
-    switches: u64,
+    /// Switches of threads, or classes, where they are counted.
+    details: u64,
 }
 
 /// Measures every workload and prints a line for each. True when all were measured.
@@ -106,7 +107,7 @@ pub(crate) fn run() -> bool {
                 let switch = same_thread + (cost - same_thread) / switches_per_unit;
                 println!("per_point={cost:.0} per_switching_point={switch:.0}");
             }
-            WorkloadKind::Exhaustive(_) | WorkloadKind::Dining(_) => {
+            WorkloadKind::Exhaustive(_) | WorkloadKind::Dining(_) | WorkloadKind::Waiting(..) => {
                 println!("per_class={cost:.0}")
             }
         }
@@ -114,59 +115,39 @@ pub(crate) fn run() -> bool {
     true
 }
 
-/// Instructions per unit and switches per unit.
-fn measure(workload: &Workload) -> Result<(f64, f64), String> {
+/// Instructions per unit, and switches or classes per unit.
+pub(crate) fn measure(workload: &Workload) -> Result<(f64, f64), String> {
     let [small, large] = workload.amounts;
     let (instructions, work) = count(workload, small)?;
     let (more_instructions, more_work) = count(workload, large)?;
     let units = (more_work.units - work.units) as f64;
-    let switches = more_work.switches as f64 - work.switches as f64;
+    let details = more_work.details as f64 - work.details as f64;
     let instructions = more_instructions as f64 - instructions as f64;
-    Ok((instructions / units, switches / units))
+    Ok((instructions / units, details / units))
 }
 
-/// Runs the workload in a child process under callgrind; returns the instructions of that process.
+/// Runs the workload in a child process, this program again; returns the instructions of that process.
 fn count(workload: &Workload, amount: u64) -> Result<(u64, Work), String> {
-    let program = std::env::current_exe().expect("a program has a file");
-    let mut command = Command::new("valgrind");
-    command
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(program)
-        .args(["instructions", workload.name, &amount.to_string()])
-        .stdin(Stdio::null());
-    let output = command.output().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => "valgrind, which counts the instructions, is not installed".into(),
-        _ => format!("valgrind cannot be started: {error}"),
-    })?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let failed = || format!("{} failed under valgrind:\n{errors}", workload.name);
-    if !output.status.success() {
-        return Err(failed());
-    }
-    let instructions = collected(&errors).ok_or_else(failed)?;
-    let work = parse(&String::from_utf8_lossy(&output.stdout)).ok_or_else(failed)?;
-    Ok((instructions, work))
+    let arguments = ["instructions", workload.name, &amount.to_string()];
+    let (instructions, printed) = raddle_gate::count(&arguments)?;
+    let work = parse(&printed);
+    let work = work.ok_or_else(|| format!("{} did not say its work:\n{printed}", workload.name));
+    Ok((instructions, work?))
 }
 
-/// The total that callgrind prints: `==1== Collected : 123`.
-fn collected(log: &str) -> Option<u64> {
-    let (_, total) = log.rsplit_once("Collected :")?;
-    total.split_whitespace().next()?.parse().ok()
-}
-
-/// Parses the output of [`run_here`].
-fn parse(line: &str) -> Option<Work> {
-    let (units, switches) = line.trim().split_once(' ')?;
+/// Parses the output of [`run_here`], which comes after the results of the checks.
+fn parse(output: &str) -> Option<Work> {
+    let (units, details) = output.lines().last()?.split_once(' ')?;
     Some(Work {
         units: units.parse().ok()?,
-        switches: switches.parse().ok()?,
+        details: details.parse().ok()?,
     })
 }
 
 /// Does the work in this process, which is the child process, and prints its amount.
 pub(crate) fn run_here(workload: &Workload, amount: u64) {
-    let Work { units, switches } = workload.kind.run(amount);
-    println!("{units} {switches}");
+    let Work { units, details } = workload.kind.run(amount);
+    println!("{units} {details}");
 }
 
 impl WorkloadKind {
@@ -177,10 +158,16 @@ impl WorkloadKind {
             WorkloadKind::Points(threads, memory) => accesses(threads, memory, &switches)(amount),
             WorkloadKind::Exhaustive(program) => (0..amount).map(|_| ours::exhaust(program)).sum(),
             WorkloadKind::Dining(philosophers) => (0..amount).map(|_| dine(philosophers)).sum(),
+            WorkloadKind::Waiting(program, size) => {
+                let searches = (0..amount).map(|_| program.search(size));
+                let (units, details) =
+                    searches.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+                return Work { units, details };
+            }
         };
         Work {
             units,
-            switches: switches.count(),
+            details: switches.count(),
         }
     }
 }
@@ -199,18 +186,15 @@ mod tests {
 
     #[test]
     fn output_of_the_child_is_understood() {
-        let log = "==7== Events    : Ir\n==7== Collected : 123456\n==7== \n";
-        assert_eq!(collected(log), Some(123_456));
-        assert_eq!(collected("==7== error calling PR_SET_PTRACER"), None);
-        let work = parse("20000 9873\n").unwrap();
-        assert_eq!((work.units, work.switches), (20_000, 9_873));
+        let work = parse("raddle: every behaviour was run: 2 classes\n20000 9873\n").unwrap();
+        assert_eq!((work.units, work.details), (20_000, 9_873));
     }
 
     #[test]
     fn work_is_counted() {
         let points = WorkloadKind::Points(2, Memory::Sc).run(1);
         assert_eq!(points.units, 10_000);
-        assert!((3_000..7_000).contains(&points.switches));
+        assert!((3_000..7_000).contains(&points.details));
         assert_eq!(
             WorkloadKind::Dining(3).run(2).units,
             2 * WorkloadKind::Dining(3).run(1).units

@@ -11,12 +11,14 @@ mod coverage;
 mod estimate;
 mod exhaust;
 mod instructions;
+mod limits;
 mod lock_free;
 mod measure;
 mod memory;
 mod minimise;
 mod native;
 mod point;
+mod polling;
 mod programs;
 mod races;
 mod samplers;
@@ -53,9 +55,25 @@ fn main() -> ExitCode {
             executions,
         }) => memory::run(&programs, executions),
         Ok(Command::Bugs(options)) => bugs::run(&options),
+        Ok(Command::Limits { words }) => {
+            if !limits::run(&words) {
+                return ExitCode::from(INCOMPLETE);
+            }
+        }
+        Ok(Command::LimitsOf { program }) => {
+            if !limits::run_here(&program) {
+                eprintln!("error: there is no program `{program}`");
+                return ExitCode::from(USAGE);
+            }
+        }
         Ok(Command::Native { prototype }) => native::run(prototype.as_deref()),
         Ok(Command::Instructions) => {
             if !instructions::run() {
+                return ExitCode::from(INCOMPLETE);
+            }
+        }
+        Ok(Command::Polling) => {
+            if !polling::run() {
                 return ExitCode::from(INCOMPLETE);
             }
         }

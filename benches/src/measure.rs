@@ -35,6 +35,12 @@ pub(crate) fn processor_time_of_children() -> Duration {
     time(usage.ru_utime) + time(usage.ru_stime)
 }
 
+/// Returns the resolution of processor times in `/proc`.
+pub(crate) fn ticks_per_second() -> f64 {
+    // SAFETY: the call takes no pointers.
+    unsafe { libc::sysconf(libc::_SC_CLK_TCK) as f64 }
+}
+
 fn clock(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec {
         tv_sec: 0,

@@ -120,7 +120,24 @@ fn build_library() -> PathBuf {
     target.join("release/libraddle_native.so")
 }
 
-fn build_program(library: &Path, source: &str) -> PathBuf {
+/// Builds the library in the profile of this program, for what does not depend on its speed.
+pub(crate) fn build_library_like_this() -> PathBuf {
+    if !cfg!(debug_assertions) {
+        return build_library();
+    }
+    let folder = std::env::current_exe().expect("a program has a file");
+    let folder = folder.parent().expect("a file is in a folder").to_owned();
+    let target = folder.parent().expect("builds are in the target folder");
+    let mut cargo = cargo();
+    succeed(
+        cargo
+            .args(["build", "--quiet", "--lib", "--target-dir"])
+            .arg(target),
+    );
+    target.join("debug/libraddle_native.so")
+}
+
+pub(crate) fn build_program(library: &Path, source: &str) -> PathBuf {
     let compiler = match source.ends_with("cpp") {
         true => "g++",
         false => "gcc",

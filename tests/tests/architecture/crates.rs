@@ -35,6 +35,7 @@ const USES: &[(&str, &[&str])] = &[
         ],
     ),
     ("raddle-loom", &["raddle", "raddle-check"]),
+    ("raddle-shuttle", &["raddle", "raddle-check"]),
     (
         "raddle-native",
         &["raddle-check", "raddle-engine", "raddle-settings"],

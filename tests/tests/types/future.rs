@@ -1,10 +1,11 @@
 //! Futures on a thread: who is woken, which wake-ups are lost, and how often a future is polled.
 
+use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::sync::Mutex as StdMutex;
 use std::task::{Poll, Waker};
 
-use raddle::future::{AtomicWaker, block_on, yield_now};
+use raddle::future::{AtomicWaker, block_on, spawn, spawn_local, yield_now};
 use raddle::sync::atomic::{AtomicBool, Ordering::*};
 use raddle::sync::{Arc, Mutex};
 use raddle::{Checker, FailureKind, Strategy, thread};
@@ -122,4 +123,117 @@ fn outside_checks_they_work_with_threads_of_the_system() {
     let waker = AtomicWaker::default();
     waker.wake();
     assert!(waker.take_waker().is_none());
+}
+
+/// A task that increments a counter before and after it yields, and is aborted: its result, and the counter.
+fn aborted() -> (Option<u32>, u32) {
+    let counter = Arc::new(Mutex::new(0));
+    let shared = Arc::clone(&counter);
+    let result = block_on(async {
+        let task = spawn(async move {
+            *shared.lock().unwrap() += 1;
+            yield_now().await;
+            *shared.lock().unwrap() += 1;
+            7
+        });
+        task.abort();
+        task.await.ok()
+    });
+    let count = *counter.lock().unwrap();
+    (result, count)
+}
+
+/// The abort takes effect before the first poll, between the polls, or not at all.
+#[test]
+fn an_abort_takes_effect_at_each_place_where_the_task_waits() {
+    let all = [(None, 0), (None, 1), (Some(7), 2)];
+    let seen = behaviour(&Checker::new(), aborted);
+    assert_eq!((seen.kinds(), seen.outcomes), (vec![], all.into()));
+    // Every schedule, without the reduction.
+    let outcomes = StdMutex::new(BTreeSet::new());
+    let schedules = Checker::new()
+        .strategy(Strategy::Enumerate)
+        .spurious_wakeups(false);
+    let report = schedules.run(|| _ = outcomes.lock().unwrap().insert(aborted()));
+    report.assert_ok();
+    assert_eq!(outcomes.into_inner().unwrap(), all.into());
+}
+
+#[test]
+fn a_task_that_is_left_is_dropped_when_block_on_returns() {
+    let drops = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    struct Counts(Arc<std::sync::atomic::AtomicUsize>);
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    let dropped = Arc::clone(&drops);
+    let checker = Checker::new().strategy(Strategy::Exhaustive);
+    let report = checker.run(move || {
+        let counts = Counts(Arc::clone(&dropped));
+        block_on(async {
+            spawn(async move {
+                let _counts = counts;
+                std::future::pending::<()>().await;
+            })
+            .detach();
+        });
+    });
+    report.assert_ok();
+    assert_eq!(drops.load(SeqCst) as u64, report.runs());
+}
+
+#[test]
+fn a_task_outside_block_on_that_waits_for_ever_is_a_failure() {
+    let report = Checker::new().run(|| spawn(std::future::pending::<()>()).detach());
+    assert_eq!(report.failures[0].kind, FailureKind::ThreadOutlives);
+}
+
+/// Two tasks wait for each other's lock, across an `.await`.
+#[test]
+fn tasks_deadlock_as_threads_do() {
+    let both = |first: &Arc<Mutex<()>>, second: &Arc<Mutex<()>>| {
+        let (first, second) = (Arc::clone(first), Arc::clone(second));
+        spawn_local(async move {
+            let _first = first.lock().unwrap();
+            yield_now().await;
+            let _second = second.lock().unwrap();
+        })
+    };
+    let report = Checker::new().run(move || {
+        let (one, two) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
+        block_on(async {
+            let tasks = [both(&one, &two), both(&two, &one)];
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+    });
+    assert_eq!(report.failures[0].kind, FailureKind::Deadlock);
+}
+
+/// A panic that the awaiting task looks at is no failure; one that is detached is.
+#[test]
+fn a_panic_of_a_task_is_an_error_of_its_handle() {
+    let report = Checker::new().run(|| {
+        let error = block_on(spawn(async { panic!("oh no") })).unwrap_err();
+        assert!(error.is_panic() && !error.is_cancelled());
+        assert_eq!(*error.into_panic().downcast::<&str>().unwrap(), "oh no");
+    });
+    report.assert_ok();
+    let report = Checker::new().run(|| spawn(async { panic!("oh no") }).detach());
+    assert_eq!(report.failures[0].kind, FailureKind::Panic);
+}
+
+#[test]
+fn outside_checks_tasks_run_and_are_aborted() {
+    assert_eq!(block_on(async { spawn(async { 3 }).await.unwrap() }), 3);
+    let aborted = block_on(async {
+        let task = spawn(std::future::pending::<()>());
+        assert!(!task.is_finished());
+        task.abort_handle().abort();
+        task.await.unwrap_err()
+    });
+    assert!(aborted.is_cancelled());
 }

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use raddle_engine::strategy::{self, Strategy};
-use raddle_engine::{Divergence, Ending, Execution, Record, State, ThreadId};
+use raddle_engine::{Divergence, Ending, Execution, Operation, Outcome, Record, State, ThreadId};
 
 use super::{Capabilities, Choice, Finished, Scheduler, Schedulers, View};
 use crate::runtime::{Places, outside, panic_message};
@@ -47,11 +47,22 @@ impl Adapter {
         let threads = &state.execution().threads;
         let problem = match threads.get(thread.index()) {
             Some(_) if state.is_enabled(thread) => {
-                let possible = state.choices(thread).nth(outcome as usize);
+                let possible = match *state.pending(thread) {
+                    // Every alternative is possible, and there may be millions.
+                    Operation::Choose { alternatives } => {
+                        let outcome = Outcome::nth(outcome);
+                        (choice.outcome < alternatives)
+                            .then_some(strategy::Choice { thread, outcome })
+                    }
+                    _ => state.choices(thread).nth(outcome as usize),
+                };
                 match possible {
                     Some(choice) => return Ok(choice),
                     None => {
-                        let outcomes = state.choices(thread).count();
+                        let outcomes = match *state.pending(thread) {
+                            Operation::Choose { alternatives } => alternatives as usize,
+                            _ => state.choices(thread).count(),
+                        };
                         let operation = state.pending(thread).label();
                         let path = state.execution().path(thread);
                         format!(
@@ -84,9 +95,9 @@ impl Adapter {
 }
 
 /// Stops the execution because of the scheduler.
-fn stop(state: &State, problem: String) -> Box<Divergence> {
+fn stop(state: &State, from: Record, problem: String) -> Box<Divergence> {
     Box::new(Divergence {
-        from: Record::Scheduler,
+        from,
         after: state.execution().events.len(),
         thread: String::new(),
         expected: problem,
@@ -111,9 +122,13 @@ impl Strategy for Adapter {
             self.enabled.sort_unstable();
             let view = View::new(state, &self.enabled, &self.places);
             let scheduler = &mut self.scheduler;
-            let choose = AssertUnwindSafe(|| scheduler.choose(&view));
+            let choose = AssertUnwindSafe(|| match scheduler.discards(&view) {
+                true => None,
+                false => Some(scheduler.choose(&view)),
+            });
             let problem = match catch_unwind(choose) {
-                Ok(choice) => match self.translate(state, choice) {
+                Ok(None) => return Err(stop(state, Record::Discarded, String::new())),
+                Ok(Some(choice)) => match self.translate(state, choice) {
                     Ok(choice) => return Ok(choice),
                     Err(problem) => problem,
                 },
@@ -122,7 +137,7 @@ impl Strategy for Adapter {
                     format!("the scheduler {} panicked: {message}", self.name)
                 }
             };
-            Err(stop(state, problem))
+            Err(stop(state, Record::Scheduler, problem))
         })
     }
 

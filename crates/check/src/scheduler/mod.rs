@@ -101,6 +101,12 @@ pub trait Scheduler: Send {
     /// choice that cannot be made, or a panic, stops the check with a panic that names the cause.
     fn choose(&mut self, view: &View<'_>) -> Choice;
 
+    /// Returns true to discard the execution: it ends here and has no verdict. Called before every
+    /// [`choose`](Self::choose), with the same view.
+    fn discards(&mut self, _view: &View<'_>) -> bool {
+        false
+    }
+
     /// Receives the execution that has just ended.
     fn end(&mut self, _finished: &Finished<'_>) {}
 
@@ -117,6 +123,10 @@ impl<S: Scheduler + ?Sized> Scheduler for Box<S> {
 
     fn choose(&mut self, view: &View<'_>) -> Choice {
         (**self).choose(view)
+    }
+
+    fn discards(&mut self, view: &View<'_>) -> bool {
+        (**self).discards(view)
     }
 
     fn end(&mut self, finished: &Finished<'_>) {

@@ -100,8 +100,10 @@ impl<'a> Thread<'a> {
     ///
     /// [`raddle::choose`]: https://docs.rs/raddle/latest/raddle/fn.choose.html
     pub fn outcomes(&self) -> u32 {
-        match self.view.state.outcomes(self.id) {
-            1 => 1,
+        let state = self.view.state;
+        match (state.pending(self.id), state.outcomes(self.id)) {
+            (_, 1) => 1,
+            (raddle_engine::Operation::Choose { alternatives }, _) => *alternatives,
             _ => self.view.state.choices(self.id).count() as u32,
         }
     }

@@ -63,4 +63,6 @@ pub enum Record {
     Alternative,
     /// A scheduler of the user, which made a choice that is not possible.
     Scheduler,
+    /// A scheduler of the user, which ended the execution: it is discarded.
+    Discarded,
 }

@@ -28,6 +28,8 @@ pub struct ThreadInfo {
     pub name: Option<String>,
     /// Its last event, once it ended.
     pub end: Option<EventId>,
+    /// True when the program ends without waiting for it.
+    pub is_detached: bool,
     children: u32,
 }
 
@@ -91,6 +93,8 @@ pub struct Execution {
     pub memory_error: Option<MemoryError>,
     /// True when the program ended, whether or not its other threads have.
     pub is_over: bool,
+    /// Number of detached threads, those that have ended included.
+    pub detached: usize,
     /// True when the execution was stopped after the end of the program, because the threads that
     /// could continue only polled.
     pub left_polling: bool,
@@ -136,6 +140,7 @@ impl Execution {
         self.conflict = None;
         self.memory_error = None;
         self.is_over = false;
+        self.detached = 0;
         self.left_polling = false;
         self.polls = None;
         self.preemptions = 0;
@@ -154,6 +159,7 @@ impl Execution {
             ordinal,
             name: None,
             end: None,
+            is_detached: false,
             children: 0,
         });
         id

@@ -37,14 +37,14 @@ use crate::memory::races::Races;
 use crate::memory::views::Views;
 use crate::memory::{Model, Weakness};
 use crate::model::choice::Choice;
-use crate::model::ending::Ending;
+use crate::model::ending::{Ending, Record};
 use crate::model::execution::{Execution, ThreadInfo};
 use crate::model::operation::Operation;
 use policy::SpuriousCounts;
 use polling::Waits;
 use positions::Positions;
 use spin::{Spinner, TimedWait};
-use strategy::{Capabilities, Dispatch, Randomness, Strategy};
+use strategy::{Capabilities, Dispatch, KnownClass, Randomness, Strategy};
 
 /// The next action of the substrate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -507,6 +507,9 @@ impl<D: Dispatch> World<D> {
                 {
                     return self.stop(Ending::Complete);
                 }
+                if self.state.execution.detached > 0 {
+                    self.only_detached_threads_are_left();
+                }
                 return match self.strategy.strategy_mut().stuck(&self.state) {
                     Ok(()) if self.state.is_discarded() => self.stop(Ending::Discarded),
                     Ok(()) => self.stop(self.state.stuck()),
@@ -520,10 +523,16 @@ impl<D: Dispatch> World<D> {
             }
             let choice = match self.strategy.choose(&self.state) {
                 Ok(choice) => choice,
+                Err(divergence) if divergence.from == Record::Discarded => {
+                    return self.stop(Ending::Discarded);
+                }
                 Err(divergence) => return self.stop(Ending::Diverged(*divergence)),
             };
             if self.take(choice) {
                 return Step::Run(choice.thread);
+            }
+            if self.state.execution.detached > 0 && self.only_detached_threads_are_left() {
+                return self.stop(Ending::Complete);
             }
         }
     }
@@ -542,6 +551,37 @@ impl<D: Dispatch> World<D> {
     /// Announces the end of the running thread. Its stack may be freed before the end is performed.
     pub fn announce_end(&mut self, thread: ThreadId, site: SiteId) {
         self.state.announce(thread, Operation::End, site);
+    }
+
+    /// Detaches a thread: the program ends when all other threads have ended, whatever this one does.
+    pub fn detach(&mut self, thread: ThreadId) {
+        let info = &mut self.state.execution.threads[thread.index()];
+        if !std::mem::replace(&mut info.is_detached, true) {
+            self.state.execution.detached += 1;
+        }
+    }
+
+    /// True when every thread that has not ended is detached and the strategy runs schedules rather than classes;
+    /// marks the end of the program. A search of classes runs the detached threads to their ends, because classes
+    /// are sets of whole threads.
+    #[cold]
+    fn only_detached_threads_are_left(&mut self) -> bool {
+        let mut threads = self.state.execution.threads.iter();
+        if threads.any(|info| info.end.is_none() && !info.is_detached) {
+            return false;
+        }
+        self.end_program();
+        self.capabilities.known_class != KnownClass::NeverOccurs
+    }
+
+    /// Counts the events of the execution anew, for the maximum number of events.
+    pub fn reset_limit(&mut self) {
+        let events = self.state.execution.events.len();
+        let first_look = self.first_look();
+        self.most_events = events.saturating_add(self.max_events.min(self.capabilities.max_events));
+        if !self.state.execution.is_over {
+            self.looks_from = events.saturating_add(first_look).min(self.most_events);
+        }
     }
 
     /// Returns the reply to the thread's last performed operation.

@@ -1,10 +1,11 @@
 //! Polling a future until it is ready.
 
+use std::panic::Location;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use super::Signal;
+use super::{Signal, runtime};
 
 /// Runs a future to its end on the calling thread.
 ///
@@ -18,8 +19,22 @@ use super::Signal;
 /// });
 /// assert_eq!(ready, 7);
 /// ```
+///
+/// Tasks of [`spawn`](super::spawn) that were started inside it and are left when it returns are aborted; inside
+/// another `block_on`, when that returns.
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    let scope = runtime::Scope::unless_inside();
+    let output = __block_on_thread(future);
+    scope.close();
+    output
+}
+
+/// For `raddle-shuttle`: as [`block_on`], without an effect on tasks.
+#[doc(hidden)]
+#[track_caller]
+pub fn __block_on_thread<F: Future>(future: F) -> F::Output {
+    let place = Location::caller();
     let task = Arc::new(Task {
         woken: Signal::new("Waker"),
     });
@@ -30,7 +45,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        task.woken.wait_or_wake_spuriously();
+        task.woken.wait_or_wake_spuriously(place);
     }
 }
 

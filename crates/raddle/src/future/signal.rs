@@ -44,9 +44,7 @@ impl Signal {
 
     /// Takes the token, after waiting for it; inside a check it may also return spuriously, as
     /// [`park`](crate::thread::park).
-    #[track_caller]
-    pub(super) fn wait_or_wake_spuriously(&self) {
-        let place = Location::caller();
+    pub(super) fn wait_or_wake_spuriously(&self, place: &'static Location<'static>) {
         let Some(context) = using(&self.identity, &self.made, place) else {
             return self.plain.wait();
         };

@@ -25,7 +25,7 @@ impl Signal {
 
     /// Takes the token, after waiting for it, as the controlled one does that may wake up spuriously.
     #[cfg(not(feature = "check"))]
-    pub(crate) fn wait_or_wake_spuriously(&self) {
+    pub(crate) fn wait_or_wake_spuriously(&self, _place: &'static std::panic::Location<'static>) {
         self.wait();
     }
 

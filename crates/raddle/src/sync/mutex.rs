@@ -89,7 +89,11 @@ impl<T: ?Sized> Mutex<T> {
         self.lock_at(Location::caller())
     }
 
-    fn lock_at(&self, place: &'static Location<'static>) -> LockResult<MutexGuard<'_, T>> {
+    /// Locks as [`lock`](Self::lock) does, at this place in the source.
+    pub(crate) fn lock_at(
+        &self,
+        place: &'static Location<'static>,
+    ) -> LockResult<MutexGuard<'_, T>> {
         let Some(context) = using(&self.identity, &self.made, place) else {
             let raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
             return self.guard_outside(raw, place);

@@ -31,6 +31,17 @@ pub(super) enum Id {
     Modelled { execution: u64, index: usize },
 }
 
+impl ThreadId {
+    /// For `raddle-shuttle`: the number of a modelled thread in its execution, in the order of their creation.
+    #[doc(hidden)]
+    pub fn __index(self) -> Option<usize> {
+        match self.0 {
+            Id::Std(_) => None,
+            Id::Modelled { index, .. } => Some(index),
+        }
+    }
+}
+
 impl Thread {
     pub(super) fn modelled(
         context: &Context,

@@ -268,6 +268,17 @@ impl<T> JoinHandle<T> {
         }
     }
 
+    /// For `raddle-shuttle`: lets the execution end without this thread.
+    #[doc(hidden)]
+    pub fn __detach(&self) {
+        if let Handle::Modelled(handle) = &self.0
+            && let Some(context) = current()
+            && context.stamp() == handle.execution
+        {
+            context.with_world(|world| world.detach(handle.id));
+        }
+    }
+
     /// Waits for the thread to end; returns its result, or its panic as an error.
     #[track_caller]
     pub fn join(self) -> Result<T> {

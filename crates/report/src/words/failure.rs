@@ -86,7 +86,9 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::Crash(_) => FailureKind::Crash,
         Finding::ForeignThread(_) => FailureKind::Uncontrolled,
         Finding::Nondeterminism(divergence) => match divergence.from {
-            Record::EarlierRun | Record::Scheduler => FailureKind::Nondeterminism,
+            Record::EarlierRun | Record::Scheduler | Record::Discarded => {
+                FailureKind::Nondeterminism
+            }
             Record::Schedule => FailureKind::ScheduleMismatch,
             Record::Alternative => FailureKind::Impossible,
         },

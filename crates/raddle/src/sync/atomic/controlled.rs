@@ -231,11 +231,18 @@ macro_rules! atomic {
             #[track_caller]
             #[inline(always)]
             pub fn load(&self, ordering: Ordering) -> $value {
-                match self.shared.using(Location::caller()) {
+                self.__load_at(ordering, Location::caller())
+            }
+
+            /// Reads the value, at this place in the source.
+            #[doc(hidden)]
+            #[inline(always)]
+            pub fn __load_at(&self, ordering: Ordering, place: &'static Location<'static>) -> $value {
+                match self.shared.using(place) {
                     None => self.plain.load(ordering),
                     Some(context) => Self::from_word(self.shared.load(
                         context,
-                        Location::caller(),
+                        place,
                         || self.initial(),
                         ordering,
                     )),

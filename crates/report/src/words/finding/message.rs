@@ -33,7 +33,7 @@ impl FindingContext<'_> {
                 Record::EarlierRun => self.nondeterminism(divergence),
                 Record::Schedule => mismatch(divergence),
                 Record::Alternative => "the run was only an attempt".to_owned(),
-                Record::Scheduler => divergence.expected.clone(),
+                Record::Scheduler | Record::Discarded => divergence.expected.clone(),
             },
         };
         text + &self.stale()

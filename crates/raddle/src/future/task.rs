@@ -1,0 +1,353 @@
+//! Tasks: futures that run on threads of their own.
+
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use super::Signal;
+use super::runtime;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, MutexGuard};
+use crate::thread;
+
+/// Starts a task, which runs beside the caller.
+///
+/// A task is a thread that polls its future and waits while that is pending. Inside a check it is a modelled
+/// thread. Tasks that are started inside [`block_on`](super::block_on) end with it: those that have not ended when
+/// it returns are aborted, as tokio does when a runtime is dropped.
+///
+/// ```
+/// use raddle::future;
+///
+/// let sum = future::block_on(async {
+///     let task = future::spawn(async { 3 });
+///     task.await.unwrap() + 4
+/// });
+/// assert_eq!(sum, 7);
+/// ```
+#[track_caller]
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let task = Task::new();
+    let inside = runtime::add(&task.control);
+    let body = Arc::clone(&task);
+    let thread = thread::spawn(move || runtime::enter(inside, || body.run(future)));
+    JoinHandle {
+        task,
+        thread: Some(thread),
+    }
+}
+
+/// Starts a task whose values need not be `Send`, on a thread of the check.
+///
+/// # Panics
+///
+/// Outside a check, where no other thread may run the future.
+#[cfg(feature = "check")]
+#[track_caller]
+pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let task = Task::new();
+    let inside = runtime::add(&task.control);
+    let body = Arc::clone(&task);
+    let run = move || runtime::enter(inside, || body.run(future));
+    JoinHandle {
+        task,
+        thread: Some(thread::__spawn_unsendable(run)),
+    }
+}
+
+/// The part of a task that does not depend on its result.
+pub(super) struct Control {
+    aborted: AtomicBool,
+    woken: Signal,
+    progress: Mutex<Progress>,
+    /// The place where the task was started, which stands for its own operations.
+    place: &'static Location<'static>,
+}
+
+enum Progress {
+    /// Running, with the waker of the task that waits for its end.
+    Running(Option<Waker>),
+    /// Ended, with the result in its place.
+    Ended,
+}
+
+impl Control {
+    #[track_caller]
+    pub(super) fn abort(&self) {
+        self.aborted.store(true, Ordering::SeqCst);
+        self.woken.set();
+    }
+
+    fn is_aborted(&self) -> bool {
+        let aborted = &self.aborted;
+        #[cfg(feature = "check")]
+        let aborted = aborted.__load_at(Ordering::SeqCst, self.place);
+        #[cfg(not(feature = "check"))]
+        let aborted = aborted.load(Ordering::SeqCst);
+        aborted
+    }
+
+    #[cfg_attr(
+        not(feature = "check"),
+        expect(unused_variables, reason = "std has no places")
+    )]
+    fn progress(&self, place: &'static Location<'static>) -> MutexGuard<'_, Progress> {
+        #[cfg(feature = "check")]
+        let progress = self.progress.lock_at(place);
+        #[cfg(not(feature = "check"))]
+        let progress = self.progress.lock();
+        progress.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[track_caller]
+    fn is_finished(&self) -> bool {
+        matches!(*self.progress(Location::caller()), Progress::Ended)
+    }
+}
+
+impl Wake for Control {
+    #[track_caller]
+    fn wake(self: Arc<Self>) {
+        self.woken.set();
+    }
+
+    #[track_caller]
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.woken.set();
+    }
+}
+
+enum Outcome<T> {
+    Result(Result<T, JoinError>),
+    /// The thread of the task has the panic.
+    Panicked,
+}
+
+struct Task<T> {
+    control: Arc<Control>,
+    /// Set before the progress says that the task has ended. The lock is one of std's: no operation happens while it
+    /// is held.
+    outcome: std::sync::Mutex<Option<Outcome<T>>>,
+}
+
+impl<T> Task<T> {
+    #[track_caller]
+    fn new() -> Arc<Self> {
+        Arc::new(Task {
+            control: Arc::new(Control {
+                aborted: AtomicBool::new(false),
+                woken: Signal::new("Task"),
+                progress: Mutex::new(Progress::Running(None)),
+                place: Location::caller(),
+            }),
+            outcome: std::sync::Mutex::new(None),
+        })
+    }
+
+    /// Polls the future until it is ready or the task is aborted.
+    fn run(&self, future: impl Future<Output = T>) {
+        match catch_unwind(AssertUnwindSafe(|| self.poll(future))) {
+            Ok(result) => self.finish(Outcome::Result(result)),
+            Err(panic) => {
+                self.finish(Outcome::Panicked);
+                resume_unwind(panic);
+            }
+        }
+    }
+
+    fn poll(&self, future: impl Future<Output = T>) -> Result<T, JoinError> {
+        let waker = Waker::from(Arc::clone(&self.control));
+        let mut context = Context::from_waker(&waker);
+        let mut future = pin!(future);
+        loop {
+            if self.control.is_aborted() {
+                return Err(JoinError(Reason::Cancelled));
+            }
+            if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+                return Ok(output);
+            }
+            let control = &self.control;
+            control.woken.wait_or_wake_spuriously(control.place);
+        }
+    }
+
+    fn finish(&self, outcome: Outcome<T>) {
+        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+        let mut progress = self.control.progress(self.control.place);
+        let earlier = std::mem::replace(&mut *progress, Progress::Ended);
+        drop(progress);
+        if let Progress::Running(Some(waker)) = earlier {
+            waker.wake();
+        }
+    }
+}
+
+/// Waits for the end of a task that [`spawn`] has started. Dropping it detaches the task, which goes on.
+pub struct JoinHandle<T> {
+    task: Arc<Task<T>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl<T> JoinHandle<T> {
+    /// Aborts the task: instead of being polled once more, its future is dropped. A task that has ended stays as it is.
+    #[track_caller]
+    pub fn abort(&self) {
+        self.task.control.abort();
+    }
+
+    /// Returns a handle that can abort the task.
+    #[must_use]
+    pub fn abort_handle(&self) -> AbortHandle {
+        AbortHandle {
+            control: Arc::clone(&self.task.control),
+        }
+    }
+
+    /// True when the task has ended, or was aborted and has dropped its future.
+    #[track_caller]
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.task.control.is_finished()
+    }
+
+    /// Detaches the task, as dropping the handle does.
+    pub fn detach(self) {}
+
+    /// For `raddle-shuttle`: the thread of the task, before it was joined.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn __thread(&self) -> Option<&thread::JoinHandle<()>> {
+        self.thread.as_ref()
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let control = &self.task.control;
+        let mut progress = control.progress(control.place);
+        if let Progress::Running(waker) = &mut *progress {
+            let earlier = waker.replace(context.waker().clone());
+            drop(progress);
+            drop(earlier);
+            return Poll::Pending;
+        }
+        drop(progress);
+        runtime::remove(control);
+        let outcome = &self.task.outcome;
+        let outcome = outcome
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        match outcome.expect("a `JoinHandle` is polled after it was ready") {
+            Outcome::Result(result) => Poll::Ready(result),
+            Outcome::Panicked => {
+                let thread = self.thread.take().expect("the outcome is taken once");
+                let panic = thread
+                    .join()
+                    .expect_err("the thread of the task has panicked");
+                Poll::Ready(Err(JoinError(Reason::Panic(panic))))
+            }
+        }
+    }
+}
+
+impl<T> Unpin for JoinHandle<T> {}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").finish_non_exhaustive()
+    }
+}
+
+/// Aborts a task without waiting for it.
+#[derive(Clone)]
+pub struct AbortHandle {
+    control: Arc<Control>,
+}
+
+impl AbortHandle {
+    /// Aborts the task, as [`JoinHandle::abort`].
+    #[track_caller]
+    pub fn abort(&self) {
+        self.control.abort();
+    }
+
+    /// True when the task has ended, as [`JoinHandle::is_finished`].
+    #[track_caller]
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.control.is_finished()
+    }
+}
+
+impl fmt::Debug for AbortHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AbortHandle").finish_non_exhaustive()
+    }
+}
+
+/// The reason why a task has no result.
+pub struct JoinError(Reason);
+
+enum Reason {
+    Cancelled,
+    Panic(Box<dyn Any + Send>),
+}
+
+impl JoinError {
+    /// True when the task was aborted.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.0, Reason::Cancelled)
+    }
+
+    /// True when the task panicked.
+    #[must_use]
+    pub fn is_panic(&self) -> bool {
+        matches!(self.0, Reason::Panic(_))
+    }
+
+    /// Returns the panic of the task.
+    ///
+    /// # Panics
+    ///
+    /// If the task was aborted.
+    #[must_use]
+    pub fn into_panic(self) -> Box<dyn Any + Send> {
+        match self.0 {
+            Reason::Panic(panic) => panic,
+            Reason::Cancelled => panic!("the task was aborted, it has not panicked"),
+        }
+    }
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Reason::Cancelled => "task was aborted",
+            Reason::Panic(_) => "task panicked",
+        })
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JoinError({self})")
+    }
+}
+
+impl Error for JoinError {}

@@ -1,0 +1,130 @@
+//! An executor: tasks that run beside each other, and [`block_on`].
+
+pub mod batch_semaphore;
+
+use std::error::Error;
+use std::fmt;
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use raddle::future as tasks;
+
+use crate::current::Inherited;
+
+pub use raddle::future::AbortHandle;
+
+/// Starts a task.
+#[track_caller]
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let inherited = Inherited::from_parent();
+    JoinHandle::of(tasks::spawn(future), inherited)
+}
+
+/// Starts a task whose values need not be `Send`.
+///
+/// # Panics
+///
+/// Outside a test.
+#[track_caller]
+pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let inherited = Inherited::from_parent();
+    JoinHandle::of(tasks::spawn_local(future), inherited)
+}
+
+/// Runs a future to its end on the calling task.
+#[track_caller]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    tasks::__block_on_thread(future)
+}
+
+/// Lets other tasks run first.
+pub async fn yield_now() {
+    tasks::yield_now().await;
+}
+
+/// Waits for the end of a task. Dropping it detaches the task: the test ends without waiting for it.
+pub struct JoinHandle<T> {
+    handle: tasks::JoinHandle<T>,
+}
+
+impl<T> JoinHandle<T> {
+    fn of(handle: tasks::JoinHandle<T>, inherited: Inherited) -> Self {
+        let thread = handle
+            .__thread()
+            .expect("the task was just started")
+            .thread();
+        if let Some(index) = thread.id().__index() {
+            inherited.give_to(index.into());
+        }
+        JoinHandle { handle }
+    }
+
+    /// Aborts the task: instead of being polled once more, its future is dropped.
+    #[track_caller]
+    pub fn abort(&self) {
+        self.handle.abort();
+    }
+
+    /// True when the task has ended.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        self.handle.is_finished()
+    }
+
+    /// Returns a handle that can abort the task.
+    pub fn abort_handle(&self) -> AbortHandle {
+        self.handle.abort_handle()
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        if let Some(thread) = self.handle.__thread() {
+            thread.__detach();
+        }
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.handle).poll(context).map(|result| {
+            result.map_err(|error| match error.is_panic() {
+                // A panic of a task fails the test.
+                true => resume_unwind(error.into_panic()),
+                false => JoinError::Cancelled,
+            })
+        })
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.handle.fmt(f)
+    }
+}
+
+/// The reason why a task has no result.
+#[derive(Debug)]
+pub enum JoinError {
+    /// The task was aborted.
+    Cancelled,
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("task was cancelled")
+    }
+}
+
+impl Error for JoinError {}

@@ -1,8 +1,9 @@
 //! State of the running execution that raddle does not have: labels, tags and random numbers.
 
-use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::panic::Location;
+use std::sync::{Mutex, PoisonError};
+use std::thread::ThreadId;
 
 use raddle_check::runtime;
 
@@ -29,33 +30,49 @@ pub(crate) struct State {
     /// Number of resources that were created at each place.
     pub(crate) created: HashMap<&'static Location<'static>, u32>,
     pub(crate) draws: Draws,
+    /// Number of events at which the steps were counted anew.
+    pub(crate) counted_from: usize,
 }
 
-std::thread_local! {
-    // All tasks of an execution run on one OS thread.
-    static STATE: RefCell<State> = RefCell::default();
+/// States of executions, by the OS thread that runs all their tasks.
+///
+/// No thread-local: raddle watches those, because tasks share them.
+static STATES: Mutex<Option<HashMap<ThreadId, State>>> = Mutex::new(None);
 
-    /// Steps of the running execution since its beginning or the last reset.
-    pub(crate) static STEPS: Cell<usize> = const { Cell::new(0) };
-}
+// SAFETY: labels and tags are used on the OS thread only that is the key of their state.
+unsafe impl Send for State {}
 
 /// Calls `use_it` with the state of the running execution; `use_it` must not call code of the test.
 pub(crate) fn with_state<R>(use_it: impl FnOnce(&mut State) -> R) -> R {
     let stamp = runtime::current().map_or(0, runtime::Context::stamp);
-    let last = STATE.with_borrow_mut(|state| {
-        let new = || State {
+    let thread = std::thread::current().id();
+    let mut states = STATES.lock().unwrap_or_else(PoisonError::into_inner);
+    let state = states.get_or_insert_default().entry(thread).or_default();
+    let last = (state.stamp != stamp).then(|| {
+        let new = State {
             stamp,
             ..State::default()
         };
-        (state.stamp != stamp).then(|| std::mem::replace(state, new()))
+        std::mem::replace(state, new)
     });
+    let result = use_it(state);
+    drop(states);
     // Destructors of labels may use the state.
     drop(last);
-    STATE.with_borrow_mut(use_it)
+    result
 }
 
 /// Returns the number of the calling task, inside an execution.
 pub(crate) fn current_task() -> Option<TaskId> {
     let context = runtime::current()?;
     Some(context.thread().index().into())
+}
+
+/// Returns the number of events at which the steps of the running execution were counted anew. Called by the
+/// scheduler, which is outside the execution.
+pub(crate) fn counted_from() -> usize {
+    let thread = std::thread::current().id();
+    let states = STATES.lock().unwrap_or_else(PoisonError::into_inner);
+    let state = states.as_ref().and_then(|states| states.get(&thread));
+    state.map_or(0, |state| state.counted_from)
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use raddle_check::runtime;
 
 use execution::current_task;
-pub(crate) use execution::{Draws, STEPS, with_state};
+pub(crate) use execution::{Draws, counted_from, with_state};
 
 pub use labels::Labels;
 pub(crate) use tags::TagOfTask;
@@ -117,7 +117,8 @@ pub fn context_switches() -> usize {
 #[track_caller]
 pub fn reset_step_count() {
     inside().with_world(|world| world.reset_limit());
-    STEPS.set(0);
+    let events = context_switches();
+    with_state(|state| state.counted_from = events);
 }
 
 /// Returns the calling task; `None` if there is none.

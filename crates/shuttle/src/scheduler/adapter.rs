@@ -10,7 +10,6 @@ use std::thread::ThreadId;
 use raddle::scheduler::{Choice, OperationKind, View};
 
 use super::{Scheduler, Task, TaskId};
-use crate::current::STEPS;
 use crate::rand::{PARTS, part};
 
 /// A scheduler and the state of the execution that it runs.
@@ -40,7 +39,6 @@ impl<S: Scheduler> Driven<S> {
     }
 
     fn begin(&mut self) -> bool {
-        STEPS.set(0);
         self.tasks.clear();
         self.drawn = None;
         let begins = self.scheduler.new_execution().is_some();
@@ -63,10 +61,11 @@ impl<S: Scheduler> Driven<S> {
             self.drawn = Some((number, parts + 1)).filter(|&(_, parts)| parts < PARTS);
             return Some(thread.with_outcome(part(number, parts)));
         }
-        if self.max_steps == Some(STEPS.get()) {
+        if let Some(most) = self.max_steps
+            && view.events().len() - crate::current::counted_from() >= most
+        {
             return None;
         }
-        STEPS.set(STEPS.get() + 1);
         let is_yielding =
             last.is_some_and(|event| event.operation().kind() == OperationKind::Yield);
         let current: Option<TaskId> = current.map(|thread| thread.index().into());

@@ -62,6 +62,9 @@ impl<S: Scheduler + 'static> Runner<S> {
                 .on_owner(|driven| driven.executions)
                 .unwrap_or_default();
         };
+        if own.may_enumerate {
+            checker = as_shuttle(checker);
+        }
         checker = checker.strategy(own.strategy).seed(own.seed);
         match own.executions {
             Some(0) => return 0,
@@ -72,7 +75,7 @@ impl<S: Scheduler + 'static> Runner<S> {
         let mut report = checker.clone().run(&body);
         let differs = |failure: &raddle::Failure| failure.kind == FailureKind::Nondeterminism;
         if own.may_enumerate && report.failures.first().is_some_and(differs) {
-            let schedules = as_shuttle(checker).strategy(Strategy::Enumerate);
+            let schedules = checker.strategy(Strategy::Enumerate);
             report = schedules.run(&body);
         }
         conclude(&report, &config);

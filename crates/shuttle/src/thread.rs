@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::mem::ManuallyDrop;
 
-use crate::current::{Inherited, TaskId};
+use crate::current::{Inherited, TaskId, TaskName, set_name_for_task};
 
 pub use raddle::thread::{
     AccessError, LocalKey, Result, available_parallelism, panicking, park, park_timeout, sleep,
@@ -113,6 +113,7 @@ impl Builder {
         T: Send + 'static,
     {
         let mut builder = raddle::thread::Builder::new();
+        let task_name = self.name.clone().map(TaskName::from);
         if let Some(name) = self.name {
             builder = builder.name(name);
         }
@@ -122,6 +123,9 @@ impl Builder {
         let inherited = Inherited::from_parent();
         let handle = builder.spawn(f)?;
         inherit(inherited, handle.thread());
+        if let (Some(name), Some(index)) = (task_name, handle.thread().id().__index()) {
+            set_name_for_task(index.into(), name);
+        }
         Ok(JoinHandle(handle))
     }
 }

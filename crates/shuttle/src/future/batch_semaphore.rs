@@ -471,11 +471,11 @@ impl Future for Acquire<'_> {
 
 impl Drop for Acquire<'_> {
     fn drop(&mut self) {
-        let Some(waiter) = &self.waiter else { return };
-        let is_granted = waiter.is_granted.load(Relaxed);
         let semaphore = self.semaphore;
-        semaphore.calls.fetch_add(1, Ordering::SeqCst);
-        let mut state = semaphore.state();
+        let Some(waiter) = &self.waiter else { return };
+        // Another task may release permits, and grant them to this request, before the operation is performed.
+        let mut state = semaphore.call();
+        let is_granted = waiter.is_granted.load(Relaxed);
         if is_granted && !self.is_done {
             state.permits += self.wanted;
         }

@@ -8,7 +8,8 @@ use crate::rand::next;
 const SEED: u64 = 0x5eed;
 
 /// Runs every class of equivalent schedules. If the program behaves differently under the same schedule, because
-/// tasks share values that raddle does not control, runs every schedule, in depth-first order.
+/// tasks share values that raddle does not control, runs every schedule, in depth-first order. In both cases each
+/// execution is an interleaving of the tasks: memory is sequentially consistent and nothing is spurious.
 #[derive(Debug)]
 pub struct DfsScheduler {
     max_iterations: Option<usize>,

@@ -18,8 +18,6 @@ pub use atomic_waker::AtomicWaker;
 #[doc(hidden)]
 pub use block_on::__block_on_thread;
 pub use block_on::block_on;
-#[doc(hidden)]
-pub use runtime::{Runtime as __Runtime, Scope as __Scope, current as __runtime, enter as __enter};
 #[cfg(feature = "check")]
 pub use task::spawn_local;
 pub use task::{AbortHandle, JoinError, JoinHandle, spawn};

@@ -10,7 +10,7 @@ use super::task::Control;
 /// The lock is one of std's: no operation of the program happens while it is held. A task leaves the list when its
 /// result is taken and not when it ends: that it has ended is no event that the thread which aborts the rest has seen.
 #[derive(Default)]
-pub struct Runtime {
+pub(super) struct Runtime {
     tasks: Mutex<Vec<Arc<Control>>>,
 }
 
@@ -19,14 +19,12 @@ crate::thread_local! {
 }
 
 /// Returns the runtime of the calling thread.
-#[doc(hidden)]
-pub fn current() -> Option<Arc<Runtime>> {
+fn current() -> Option<Arc<Runtime>> {
     CURRENT.with_borrow(Option::clone)
 }
 
 /// Calls `run` with this runtime as that of the calling thread.
-#[doc(hidden)]
-pub fn enter<R>(runtime: Option<Arc<Runtime>>, run: impl FnOnce() -> R) -> R {
+pub(super) fn enter<R>(runtime: Option<Arc<Runtime>>, run: impl FnOnce() -> R) -> R {
     struct Restore(Option<Arc<Runtime>>);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -41,8 +39,7 @@ pub fn enter<R>(runtime: Option<Arc<Runtime>>, run: impl FnOnce() -> R) -> R {
 
 /// A runtime of the calling thread until it is closed or dropped.
 #[must_use = "the runtime ends when its scope is dropped"]
-#[doc(hidden)]
-pub struct Scope {
+pub(super) struct Scope {
     runtime: Option<Arc<Runtime>>,
 }
 
@@ -52,7 +49,7 @@ impl Scope {
     /// # Panics
     ///
     /// Inside another one.
-    pub fn new() -> Self {
+    fn begin() -> Self {
         let runtime = Arc::new(Runtime::default());
         let earlier = CURRENT.replace(Some(Arc::clone(&runtime)));
         assert!(
@@ -68,13 +65,13 @@ impl Scope {
     pub(super) fn unless_inside() -> Self {
         match current() {
             Some(_) => Scope { runtime: None },
-            None => Scope::new(),
+            None => Scope::begin(),
         }
     }
 
     /// Aborts the tasks that are left. Without this call, that is after a panic, they stay.
     #[track_caller]
-    pub fn close(self) {
+    pub(super) fn close(self) {
         if let Some(runtime) = &self.runtime {
             runtime.abort_all();
         }

@@ -60,6 +60,11 @@ fn threads_are_cancelled_where_they_may_be() {
     for name in ["passes-on", "permits", "joins"] {
         assert!(searched(&program, name) > 1, "{name}");
     }
+    // A thread that is not controlled is not the one that ends.
+    for substrate in ["coroutine", "os"] {
+        let settings = [EXHAUSTIVE, ("RADDLE_SUBSTRATE", substrate)];
+        run(&program, &["passes-on", "beside"], &settings).exits(0);
+    }
     let forgetful = build_with("cancel.c", "forgetful", &["-DBUG"]);
     run(&forgetful, &["waits"], &[EXHAUSTIVE])
         .exits(1)

@@ -298,3 +298,16 @@ fn clocks_agree_and_are_the_same_in_every_run() {
     });
     assert_eq!(drawn[0], drawn[1]);
 }
+
+/// Elapsed time of 60 random programs with up to three threads, which look at the clock, work, sleep and wait.
+#[test]
+fn no_more_time_passes_than_is_slept_waited_and_allowed_for_looks() {
+    let program = build("elapsed.c", "elapsed");
+    let settings = [
+        ("RADDLE_STRATEGY", "random"),
+        ("RADDLE_MAX_EXECUTIONS", "10"),
+    ];
+    let finished = run(&program, &[], &settings);
+    let checks = finished.exits(0).text.matches(" in 10 runs; ").count();
+    assert_eq!(checks, 60);
+}

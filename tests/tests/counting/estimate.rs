@@ -40,7 +40,7 @@ fn the_number_of_classes_is_in_the_interval_nine_times_in_ten() {
 #[test]
 fn estimates_are_right_on_average() {
     // Whether what is drawn stands for all does not depend on how well it is drawn.
-    let seeds = 100;
+    let seeds = 30;
     for (classes, program) in [
         (1_680, (|| mutex_counter(3, 3)) as fn()),
         (2_520, || mutex_counter(4, 2)),

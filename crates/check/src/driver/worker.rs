@@ -321,7 +321,7 @@ impl<'a> Worker<'a, '_> {
             status.report(Numbers {
                 name,
                 done: runs,
-                estimate: estimate(&self.context),
+                estimate: estimate(&self.context).filter(|it| !it.is_rough),
                 until: budget.until,
             });
         }

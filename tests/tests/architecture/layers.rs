@@ -213,7 +213,6 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
         "settings",
         &[
             ("native", &["setting", "table", "kind"]),
-            ("strategy", &[]),
             ("setting", &["table", "kind"]),
             ("table", &["kind"]),
             ("kind", &[]),

@@ -226,10 +226,12 @@ impl Context {
     }
 
     /// Keeps a copy of the value that a lock protects, which the calling thread has taken again after
-    /// a time-out.
+    /// a time-out. A value with drop glue may own memory that a copy does not show, so it counts as
+    /// changed.
     pub fn keep_locked<T>(&self, value: &T) {
         let value = Bytes::of(value);
-        if !self.watch.observes_apart.get() || value.length > MAX_BYTES {
+        let is_comparable = !std::mem::needs_drop::<T>() && value.length <= MAX_BYTES;
+        if !self.watch.observes_apart.get() || !is_comparable {
             return;
         }
         let mut looks = self.watch.looks.borrow_mut();

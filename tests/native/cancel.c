@@ -186,4 +186,19 @@ static const struct test tests[] = {
     {"types", types},
 };
 
-MAIN(tests)
+/* Passes cancellation points all the time. */
+static void *test_again_and_again(void *unused)
+{
+    for (;;)
+        pthread_testcancel();
+    return unused;
+}
+
+/* With a second argument, beside a thread that is not controlled. */
+int main(int count, char **arguments)
+{
+    pthread_t beside;
+    if (count > 2)
+        pthread_create(&beside, NULL, test_again_and_again, NULL);
+    return choose(tests, LENGTH(tests), count, arguments);
+}

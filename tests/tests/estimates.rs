@@ -4,7 +4,7 @@
 use fastrand::Rng;
 use raddle::sync::atomic::{AtomicU32, Ordering};
 use raddle::sync::{Arc, Mutex};
-use raddle::{Checker, Memory, Strategy, thread};
+use raddle::{Checker, Estimate, Memory, Strategy, thread};
 use raddle_tests::programs::{mutex_counter, philosophers, run_threads};
 use raddle_tests::published::PROGRAMS;
 use raddle_tests::suite::{Suite, Verdict};
@@ -276,6 +276,23 @@ fn table() -> Vec<Known> {
     thirds.into_iter().flatten().collect()
 }
 
+/// Estimates of a program with this many runs at most, for each seed; only those that exist, and those that miss.
+fn missed(known: &Known, runs: Option<u64>) -> (usize, Vec<Estimate>) {
+    let estimates = (0..SEEDS).filter_map(|seed| {
+        let checker = Checker::new().keep_going(true).shorten(false).seed(seed);
+        let checker = checker.lock_order(raddle::Level::Allow);
+        let checker = match runs {
+            Some(runs) => checker.max_executions(runs),
+            None => checker,
+        };
+        checker.estimate(&known.program.0).estimate()
+    });
+    let estimates: Vec<_> = estimates.collect();
+    let misses = |estimate: &Estimate| !(estimate.low..=estimate.high).contains(&known.classes);
+    let missed = estimates.iter().copied().filter(misses).collect();
+    (estimates.len(), missed)
+}
+
 /// The interval is one of 95 %; that of 90 % must contain the truth for 17 of 20 seeds, of each program.
 #[test]
 fn at_most_three_seeds_of_twenty_miss_a_known_number() {
@@ -285,22 +302,9 @@ fn at_most_three_seeds_of_twenty_miss_a_known_number() {
     // The programs are not random: the suite has its number of programs from the environment.
     Suite::new(17, 0).run(
         |_| rows.next().expect("it has rows"),
-        |Known {
-             name,
-             classes,
-             program,
-         },
-         _| {
-            let missed: Vec<_> = (0..SEEDS)
-                .filter_map(|seed| {
-                    let checker = Checker::new().keep_going(true).shorten(false).seed(seed);
-                    let report = checker
-                        .lock_order(raddle::Level::Allow)
-                        .estimate(&program.0);
-                    report.estimate()
-                })
-                .filter(|estimate| !(estimate.low..=estimate.high).contains(classes))
-                .collect();
+        |known, _| {
+            let (_, missed) = missed(known, None);
+            let Known { name, classes, .. } = known;
             println!(
                 "{name}: {classes} classes, {} of {SEEDS} missed",
                 missed.len()
@@ -309,4 +313,34 @@ fn at_most_three_seeds_of_twenty_miss_a_known_number() {
             Verdict::Agreed
         },
     );
+}
+
+/// A limit ends the samples early: what is known then is right as often, or there is no estimate.
+#[test]
+fn estimates_that_a_limit_ends_early_are_right_or_not_there() {
+    let table = table();
+    let mut rows = table.iter().cycle();
+    let (mut all, mut wrong) = (0, 0);
+    Suite::new(17, 0).run(
+        |_| rows.next().expect("it has rows"),
+        |known, _| {
+            for runs in [40, 150, 600, 1_500] {
+                let (estimates, missed) = missed(known, Some(runs));
+                let Known { name, classes, .. } = known;
+                println!(
+                    "{runs} runs, {name}: {} of {estimates} missed",
+                    missed.len()
+                );
+                assert!(
+                    missed.len() <= 3,
+                    "{runs} runs, {name}: {classes} classes: {missed:?}"
+                );
+                all += estimates;
+                wrong += missed.len();
+            }
+            Verdict::Agreed
+        },
+    );
+    println!("{wrong} of {all} missed");
+    assert!(wrong * 10 <= all && all > 0, "{wrong} of {all} missed");
 }

@@ -155,8 +155,9 @@ fn a_clock_that_was_read_seldom_while_executions_were_short_does_not_hide_the_en
 
 #[test]
 fn an_execution_without_end_after_others_lowers_the_claim_and_is_shown() {
+    // Enough for the first execution on a busy machine.
     let report = short_of_time(Strategy::Exhaustive)
-        .max_time(Duration::from_millis(50))
+        .max_time(Duration::from_secs(1))
         .run(|| {
             let value = AtomicUsize::new(0);
             if raddle::choose(0..2) == 1 {
@@ -180,15 +181,16 @@ fn an_execution_without_end_after_others_lowers_the_claim_and_is_shown() {
         "{text}"
     );
     assert!(
-        text.contains("; stopped after 50ms: raise `max_time` for more"),
+        text.contains("; stopped after 1s: raise `max_time` for more"),
         "{text}"
     );
 }
 
 #[test]
 fn what_a_cut_execution_has_shown_is_a_failure() {
-    // The two deadlock, and the main thread goes on for ever.
-    let report = short_of_time(Strategy::Random).run(|| {
+    // The two deadlock, for which there is enough time on a busy machine, and the main thread goes on for ever.
+    let checker = short_of_time(Strategy::Random).max_time(Duration::from_secs(1));
+    let report = checker.run(|| {
         let (one, two) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
         for (first, second) in [(&one, &two), (&two, &one)] {
             let (first, second) = (Arc::clone(first), Arc::clone(second));
@@ -428,7 +430,7 @@ fn a_bounded_search_and_its_attempts_are_counted() {
 
 #[test]
 fn an_estimate_runs_no_more_than_it_may() {
-    // Two runs do not complete the first tree sample.
+    // The first tree samples learn how large subtrees are, and ten of the second round are an estimate.
     for limit in [2, 50, 300, 1_000, 4_000] {
         let runs = AtomicU64::new(0);
         let report = Checker::new().max_executions(limit).estimate(|| {
@@ -438,7 +440,11 @@ fn an_estimate_runs_no_more_than_it_may() {
         let runs = runs.into_inner();
         assert_eq!(report.runs(), runs, "{limit}");
         assert!(runs <= limit, "{runs} of {limit}");
-        assert_eq!(report.estimate().is_some(), limit > 2, "{limit}: {report}");
+        assert_eq!(
+            report.estimate().is_some(),
+            limit >= 300,
+            "{limit}: {report}"
+        );
     }
 }
 

@@ -14,5 +14,6 @@ mod race_axioms;
 mod random_messages;
 mod random_objects;
 mod releases;
+mod retrying;
 mod spinning;
 mod undoing;

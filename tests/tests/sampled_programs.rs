@@ -342,7 +342,7 @@ fn refused(strategy: Strategy) -> String {
 fn numbers_that_make_no_sense_are_refused() {
     assert_eq!(
         refused(Strategy::Pct { depth: 0 }),
-        "raddle: `Strategy::Pct` takes a depth of at least 1"
+        "raddle: `Strategy::Pct` takes a depth of at least 1, not 0"
     );
     for (probability, text) in [(0.0, "0"), (1.5, "1.5"), (f64::NAN, "NaN")] {
         assert_eq!(

@@ -4,11 +4,9 @@
 mod kind;
 mod native;
 mod setting;
-mod strategy;
 mod table;
 
 pub use kind::{BadValue, GUARANTEES, SettingKind, Value};
 pub use native::{BadVariable, Native};
 pub use setting::{Flag, Scope, Setting, TABLE, setting};
-pub use strategy::{STRATEGIES, StrategyText, UnknownStrategy, strategy};
 pub use table::*;

@@ -232,7 +232,6 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
         "settings",
         &[
             ("native", &["setting", "table", "kind"]),
-            ("strategy", &[]),
             ("setting", &["table", "kind"]),
             ("table", &["kind"]),
             ("kind", &[]),

@@ -78,6 +78,7 @@ const REASONS: &[Reason] = &[
             ("host/substrate/coroutines.rs", &["IS_FAST"]),
             ("host/substrate/mod.rs", &["IS_OS"]),
             ("execution/shadow_stack.rs", &["ARE_WANTED"]),
+            ("process/uncontrolled.rs", &["ARE_THERE"]),
             (
                 "memory/plain_choices.rs",
                 &["CHOICES", "MAY_PROMOTE", "MODE"],

@@ -335,6 +335,27 @@ fn a_deadlock_is_drawn_with_both_lines_of_every_edge() {
 }
 
 #[test]
+fn long_names_in_a_drawn_deadlock_are_whole() {
+    let Some((browser, _)) = tools() else { return };
+    let original = page_of("deadlock");
+    let text = std::fs::read_to_string(&original).unwrap();
+    let long = original.with_file_name("long_names.html");
+    std::fs::write(&long, text.replace("deadlock.rs", "a_longer_name.rs")).unwrap();
+    let mut browser = Browser::start(&browser);
+    let mut page = browser.open(&long, WIDE);
+    for size in [WIDE, MIDDLE, NARROW] {
+        page.resize(size);
+        let outside = page.number(
+            "(() => { const box = document.querySelector('.ring svg').getBoundingClientRect(); \
+             const isOutside = (one) => { const it = one.getBoundingClientRect(); \
+             return it.left < box.left || it.right > box.right; }; \
+             return [...document.querySelectorAll('.ring-label')].filter(isOutside).length; })()",
+        );
+        assert_eq!(outside, 0.0, "{size:?}");
+    }
+}
+
+#[test]
 fn one_can_look_at_the_other_executions_and_ask_for_another_alternative() {
     let Some((browser, _)) = tools() else { return };
     let mut browser = Browser::start(&browser);

@@ -768,7 +768,7 @@ fn names_of_strategies_say_the_metric() {
     assert_eq!(
         error,
         "unknown metric `syncpair`; there are: blocked, blocking, blocked-pair, follows, sync-pair, \
-         lr-def, local-def, remote-def, def-use, pset, wait-notify, lock-order, adjacent, and several \
+         local-def, remote-def, def-use, pset, wait-notify, lock-order, adjacent, lr-def, and several \
          with + between them"
     );
 }

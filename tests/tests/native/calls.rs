@@ -60,6 +60,11 @@ fn threads_are_cancelled_where_they_may_be() {
     for name in ["passes-on", "permits", "joins"] {
         assert!(searched(&program, name) > 1, "{name}");
     }
+    // A thread that is not controlled is not the one that ends.
+    for substrate in ["coroutine", "os"] {
+        let settings = [EXHAUSTIVE, ("RADDLE_SUBSTRATE", substrate)];
+        run(&program, &["passes-on", "beside"], &settings).exits(0);
+    }
     let forgetful = build_with("cancel.c", "forgetful", &["-DBUG"]);
     run(&forgetful, &["waits"], &[EXHAUSTIVE])
         .exits(1)
@@ -292,4 +297,17 @@ fn clocks_agree_and_are_the_same_in_every_run() {
         line
     });
     assert_eq!(drawn[0], drawn[1]);
+}
+
+/// Elapsed time of 60 random programs with up to three threads, which look at the clock, work, sleep and wait.
+#[test]
+fn no_more_time_passes_than_is_slept_waited_and_allowed_for_looks() {
+    let program = build("elapsed.c", "elapsed");
+    let settings = [
+        ("RADDLE_STRATEGY", "random"),
+        ("RADDLE_MAX_EXECUTIONS", "10"),
+    ];
+    let finished = run(&program, &[], &settings);
+    let checks = finished.exits(0).text.matches(" in 10 runs; ").count();
+    assert_eq!(checks, 60);
 }

@@ -3,7 +3,8 @@
 //! Each crate of `tests/native-rust/` has code that is right and the same with a bug. Every test is listed, so
 //! a false alarm is noticed as well as a bug that is missed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use serde_json::Value;
@@ -159,35 +160,103 @@ fn without_a_model_the_code_of_parking_lot_is_checked() {
     assert!(classes(&tests[&name]) > classes(&TESTS[&name]));
 }
 
-/// The outcomes of all executions of some clients of locks, each once, with these options.
-fn outcomes_of_clients(name: &str, options: &[&str]) -> BTreeSet<String> {
-    let folder = folder("lock-clients");
-    let file = folder.join(name.replace("::", "-"));
-    let _ = std::fs::remove_file(&file);
-    let flags = ["--strategy", "exhaustive", "--budget", "10m"];
-    let filter = ["-p", "lock-clients", name, "--exact"];
-    let all = [&flags[..], options, &filter].concat();
+/// Runs clients of locks with these options: the results by name, and the folder with the outcomes of each.
+fn clients(of: &str, options: &[&str]) -> (BTreeMap<String, Checked>, PathBuf) {
+    let folder = folder("lock-clients").join(of);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let all = [&["--budget", "10m", "-p", "lock-clients"], options].concat();
     let tests = test_with(&all, &[("LOCK_CLIENTS", folder.to_str().unwrap())]);
-    assert_eq!(tests.len(), 1);
-    tests[&("lock_clients".to_owned(), name.to_owned())].all_classes();
-    let text = std::fs::read_to_string(file).unwrap();
+    let tests = tests.into_iter().map(|((_, name), test)| (name, test));
+    (tests.collect(), folder)
+}
+
+/// What the threads of a client observed, each once. Executions that fail have no outcome.
+fn outcomes(folder: &Path, client: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(folder.join(client.replace("::", "-")));
+    let text = text.unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
-/// `tests/real/parking_lot.sh` compares many more, for several versions.
+/// `tests/real/parking_lot.sh` runs all behaviours of more clients, for several versions.
 #[test]
 fn small_clients_see_the_same_with_the_model_and_with_the_code_of_parking_lot() {
-    for (name, outcomes) in [
+    for (name, expected) in [
         // Before, after, or while the other has the lock; in each case either of the two.
         ("two_by_one::tt", 4),
         ("two_by_one::uu", 4),
         // Readers see nothing, since there is no writer.
         ("two_by_one::qq", 1),
     ] {
-        let model = outcomes_of_clients(name, &["--model", "parking_lot"]);
-        assert_eq!(model, outcomes_of_clients(name, &[]), "{name}");
-        assert_eq!(model.len(), outcomes, "{name}: {model:?}");
+        let all = ["--strategy", "exhaustive", name, "--exact"];
+        let [model, code] = [&["--model", "parking_lot"][..], &[]].map(|options| {
+            let (tests, folder) = clients("one", &[&all, options].concat());
+            assert_eq!(tests.len(), 1);
+            tests[name].all_classes();
+            outcomes(&folder, name)
+        });
+        assert_eq!(model, code, "{name}");
+        assert_eq!(model.len(), expected, "{name}: {model:?}");
     }
+}
+
+/// Every behaviour of the model, and some of the code: nothing is seen, and no thread is stuck, but as in the model.
+#[test]
+fn clients_of_the_code_of_parking_lot_see_what_those_of_the_model_see() {
+    let model = [
+        "--model",
+        "parking_lot",
+        "--strategy",
+        "exhaustive",
+        "--max-executions",
+        "20000",
+        "--keep-going",
+    ];
+    let code = [
+        "--strategy",
+        "random",
+        "--max-executions",
+        "300",
+        "--keep-going",
+    ];
+    let (model, of_model) = clients("model", &model);
+    let (code, of_code) = clients("code", &code);
+    let (mut compared, mut stuck, mut seen, mut of_all) = (0, 0, 0, 0);
+    for (name, model) in &model {
+        if model.finished["exhausted"] != true {
+            continue;
+        }
+        compared += 1;
+        let code = &code[name];
+        let kinds = |checked: &Checked| -> BTreeSet<String> {
+            let kinds = checked.failures.iter().map(|failure| &failure["kind"]);
+            kinds
+                .map(|kind| kind.as_str().unwrap().to_owned())
+                .collect()
+        };
+        // A notification that the code has lost may be one that the model does not wait for.
+        for kind in kinds(code) {
+            let is_stuck = ["Deadlock", "LostWakeup"].contains(&kind.as_str());
+            assert!(is_stuck, "{name}: {code:#?}");
+            assert!(!kinds(model).is_empty(), "{name}: {code:#?}");
+            stuck += 1;
+        }
+        let [model, code] = [&of_model, &of_code].map(|folder| outcomes(folder, name));
+        let invented: Vec<_> = code.difference(&model).collect();
+        assert!(
+            invented.is_empty(),
+            "{name}: {invented:?}, not in {model:?}"
+        );
+        seen += code.len();
+        of_all += model.len();
+    }
+    println!("{compared} clients: {seen} of {of_all} outcomes, {stuck} stuck");
+    assert!(compared >= 50, "{compared}");
+    // A comparison with little would show nothing.
+    assert!(
+        seen * 2 >= of_all && stuck > 0,
+        "{seen} of {of_all}, {stuck}"
+    );
 }
 
 /// The locks of parking_lot are locks in the model, and not the atomics that they are made of.

@@ -5,6 +5,7 @@
 mod barrier;
 mod cell;
 mod condvar;
+mod elapsed;
 mod foreign;
 mod future;
 mod message_unwinding;

@@ -415,6 +415,41 @@ fn a_use_in_a_late_class_is_seen() {
     assert_not_shared(&exhaustive(program(9)), path, "6 classes");
 }
 
+/// Runs this in an OS thread of its own, which has fresh values.
+fn afresh<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    std::thread::scope(|scope| scope.spawn(work).join().unwrap())
+}
+
+/// A new thread would not see what the caller of the check has left.
+#[test]
+fn one_that_was_changed_before_the_check_is_named() {
+    for case in CASES {
+        let (change, read) = (case.change, case.read);
+        for readers in [1, 2] {
+            let report = afresh(|| {
+                change();
+                exhaustive(move || {
+                    run_threads(readers, move |_| read());
+                })
+            });
+            assert_shared(&report, case.path, "1 class in 1 run");
+        }
+        let by_main = afresh(|| {
+            change();
+            exhaustive(move || {
+                read();
+                run_threads(2, |_| ());
+                change();
+            })
+        });
+        assert_not_shared(&by_main, case.path, "1 class");
+        // Another OS thread has values of its own.
+        afresh(change);
+        let by_another = afresh(|| exhaustive(move || run_threads(1, move |_| read())));
+        assert_not_shared(&by_another, case.path, "1 class");
+    }
+}
+
 #[test]
 fn one_of_a_dependency_is_named() {
     let report = exhaustive(in_both(|| _ = fastrand::u32(..)));

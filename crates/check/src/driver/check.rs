@@ -92,7 +92,7 @@ impl Checker {
 
     /// Estimates the number of classes of `body`, without running them all, from some thousand runs
     /// (or at most [`max_executions`](Self::max_executions)). Failures of these runs are reported
-    /// as by [`run`](Self::run).
+    /// as by [`run`](Self::run). There is no estimate if the runs are too few to know how precise it is.
     ///
     /// ```
     /// let report = raddle::Checker::new().estimate(|| {

@@ -137,7 +137,7 @@ pub(crate) fn sampler(
             Dispatcher::other(Adapter::new(schedulers, seed, worker, places))
         }
         Strategy::Auto => strategy::Portfolio::new(samplers::all(seed), None, seed).into(),
-        sampled => samplers::sampler(sampled, seed).expect("a sampling strategy"),
+        sampled => (sampled.sampler().expect("a sampling strategy")).strategy(seed),
     }
 }
 
@@ -289,7 +289,7 @@ pub(crate) fn phases(checker: &Checker, deadline: Deadline, places: &Arc<Places>
         sampled => {
             let name = match sampled {
                 Strategy::Scheduler(schedulers) => schedulers.name(),
-                _ => samplers::text(sampled).expect("a sampling strategy").0,
+                _ => sampled.sampler().expect("a sampling strategy").name(),
             };
             vec![Phase {
                 name,

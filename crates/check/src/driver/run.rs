@@ -201,7 +201,7 @@ pub(crate) fn run_reporting(
         worker.require_completed();
     }
     worker.status = None;
-    if let Some(estimate) = estimate {
+    if let Some(estimate) = estimate.filter(|it| !it.is_rough) {
         worker.report.set_estimate(estimate.into());
     }
     worker.write_batch(true);

@@ -236,6 +236,7 @@ mod tests {
             branches: classes,
             tried: 0,
             samples: 0,
+            is_rough: false,
         });
         let numbers = Numbers {
             name,

@@ -175,11 +175,12 @@ impl<'a> Worker<'a, '_> {
             .context
             .with_exploration(|e| e.world().exhaustive().is_some());
         loop {
-            let runs = self.context.with_exploration(|e| e.runs());
+            let (runs, executions) =
+                (self.context).with_exploration(|e| (e.runs(), e.executions()));
             let is_past = self.clock.is_past(budget.until) || self.context.progress().is_late();
             // The time may be over before the first execution, without which nothing is known about the
             // program. It is cut like any other that does not end in time.
-            let is_late = is_past && self.context.with_exploration(|e| e.executions()) > 0;
+            let is_late = is_past && executions > 0;
             if runs + self.reserve() >= budget.executions || is_late || events::is_interrupted() {
                 self.stop_for_budget(budget);
                 return false;
@@ -187,7 +188,7 @@ impl<'a> Worker<'a, '_> {
             if self.batch.as_mut().is_some_and(Batch::is_due) {
                 self.write_batch(false);
             }
-            let must_look = searches || self.status.is_some();
+            let must_look = executions > 0 && (searches || self.status.is_some());
             if must_look && self.has_enough(&mut fit, budget, runs, name) {
                 self.stop_all(EndReason::Budget);
                 return false;
@@ -321,7 +322,7 @@ impl<'a> Worker<'a, '_> {
             status.report(Numbers {
                 name,
                 done: runs,
-                estimate: estimate(&self.context),
+                estimate: estimate(&self.context).filter(|it| !it.is_rough),
                 until: budget.until,
             });
         }

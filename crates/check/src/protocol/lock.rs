@@ -1,7 +1,7 @@
 //! Locks: a mutex, either mode of a readers-writer lock, and other objects that reply with a grant.
 
 use raddle_engine::object::{Call, rwlock};
-use raddle_engine::{Chance, Grant, ObjectId, Operation, World};
+use raddle_engine::{Chance, Grant, ObjectId, Operation, Reply, World};
 
 use super::{Perform, call};
 
@@ -62,7 +62,13 @@ pub fn try_lock<P: Perform>(
     take: impl Into<Call>,
     object: impl FnOnce(&mut World) -> ObjectId,
 ) -> Option<bool> {
-    match call(runtime, site, take, object).to_grant() {
+    taken(call(runtime, site, take, object))
+}
+
+/// Returns true when the lock that was taken is poisoned, or `None` when it was refused.
+#[inline(always)]
+pub fn taken(reply: Reply) -> Option<bool> {
+    match reply.to_grant() {
         Grant::Taken { poisoned } => Some(poisoned),
         Grant::Refused => None,
     }

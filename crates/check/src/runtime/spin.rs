@@ -11,26 +11,27 @@
 //! dead parts of the stack, which a later call might reserve without writing all of it. So raddle
 //! works further down on the stack, out of the reach of most calls.
 
+mod looks;
+
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 
 use corosensei::stack::{DefaultStack, Stack};
-use raddle_engine::{LocalStates, Operation, Reply, SiteId, Step, ThreadId, World};
+use raddle_engine::object::{Call, condvar, mutex};
+use raddle_engine::{Operation, Reply, SiteId, Step, ThreadId, World};
 
 use super::std_locals::stop_steps;
 use super::{Context, Phase};
 use crate::program::Dialect;
+use looks::{AllLooks, Bytes, Local, Looks, MAX_BYTES};
+
+pub use looks::Registers;
 
 /// Distance below the caller at which raddle works, in bytes. Less than a page, so that the guard
 /// page at the end of a stack cannot be missed.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const GAP: usize = 2048;
-/// Maximum reads of a thread that are remembered; a loop with more in one round is not found.
-const MAX_LOOKS: usize = 32;
-/// Maximum local states of a thread whose numbers are kept: more than fit in the part of an
-/// execution that is searched for rounds that overlap.
-const MAX_HISTORY: usize = 4_096;
 /// Number of reads in a row before a thread is watched, where an early detection of loops does not
 /// matter.
 const PATIENCE: u32 = 4;
@@ -44,237 +45,6 @@ const BEYOND: usize = 2048;
 /// Bytes of a stack that are cleaned at once. From 2 KiB on, the C library uses an instruction that takes
 /// twice as long for lengths like these.
 const PIECE: usize = 1024;
-/// Maximum bytes on the stack of a thread that is compared.
-const MAX_BYTES: usize = 64 * 1024;
-
-/// The local state of a thread when it was about to read a shared value.
-struct Look {
-    site: SiteId,
-    operation: Operation,
-    /// Number of events of the thread.
-    event: u32,
-    /// Number of the local state.
-    state: u32,
-    local: Vec<u8>,
-}
-
-/// The last reads of one thread.
-#[derive(Default)]
-pub(super) struct Looks {
-    /// Kept for their memory; the first `count` of them are valid.
-    looks: Vec<Look>,
-    count: usize,
-    /// Index of the entry that is replaced next, once the list is full.
-    oldest: usize,
-    /// Number of local states so far.
-    states: u32,
-    /// Indices of events since the last one that cannot be undone, in order, with the numbers of
-    /// the local states before them.
-    history: Vec<(u32, u32)>,
-}
-
-impl Looks {
-    /// Forgets all reads.
-    #[inline]
-    pub(super) fn clear(&mut self) {
-        self.count = 0;
-        self.oldest = 0;
-        self.states = 0;
-        self.history.clear();
-    }
-
-    /// Records the number of the local state before the next event.
-    #[inline]
-    fn record(&mut self, event: u32, state: u32) {
-        if self.history.len() == MAX_HISTORY {
-            self.history.drain(..MAX_HISTORY / 2);
-        }
-        self.history.push((event, state));
-    }
-
-    /// Returns the number of events at the thread's last visit in the same state, if it has changed
-    /// nothing but locations since.
-    #[inline]
-    pub(super) fn repeats(
-        &mut self,
-        (events, since): (u32, u32),
-        site: SiteId,
-        operation: &Operation,
-        local: Local,
-    ) -> Option<u32> {
-        if self.newest().is_some_and(|newest| newest < since) {
-            self.clear();
-        }
-        if local.length() > MAX_BYTES {
-            return None;
-        }
-        for look in &mut self.looks[..self.count] {
-            if look.site == site
-                && look.event >= since
-                && look.operation == *operation
-                && local.is(&look.local)
-            {
-                let (state, since) = (look.state, std::mem::replace(&mut look.event, events));
-                self.record(events, state);
-                return Some(since);
-            }
-        }
-        self.remember(events, site, operation, local);
-        None
-    }
-
-    #[inline]
-    fn newest(&self) -> Option<u32> {
-        self.history.last().map(|&(event, _)| event)
-    }
-
-    /// Returns the number of the local state before an event.
-    fn state_before(&self, event: u32) -> Option<u32> {
-        let place = self
-            .history
-            .binary_search_by_key(&event, |&(event, _)| event);
-        place.ok().map(|place| self.history[place].1)
-    }
-
-    #[inline]
-    fn remember(&mut self, event: u32, site: SiteId, operation: &Operation, local: Local) {
-        let place = match self.count {
-            MAX_LOOKS => {
-                self.oldest = (self.oldest + 1) % MAX_LOOKS;
-                self.oldest
-            }
-            count => {
-                self.count += 1;
-                count
-            }
-        };
-        let state = self.states;
-        self.states = state.wrapping_add(1);
-        self.record(event, state);
-        if place == self.looks.len() {
-            self.looks.push(Look {
-                site,
-                operation: *operation,
-                event,
-                state,
-                local: Vec::new(),
-            });
-        }
-        let look = &mut self.looks[place];
-        look.state = state;
-        look.site = site;
-        look.operation = *operation;
-        look.event = event;
-        local.copy_to(&mut look.local);
-    }
-}
-
-/// The last reads of all threads.
-struct AllLooks<'a> {
-    looks: &'a [Looks],
-    sees_plain_writes: bool,
-}
-
-impl LocalStates for AllLooks<'_> {
-    fn before(&self, thread: ThreadId, event: u32) -> Option<u32> {
-        self.looks.get(thread.index())?.state_before(event)
-    }
-
-    fn sees_plain_writes(&self) -> bool {
-        self.sees_plain_writes
-    }
-}
-
-/// A range of memory.
-#[derive(Clone, Copy)]
-struct Bytes {
-    start: *const u8,
-    length: usize,
-}
-
-/// Callee-saved registers.
-pub type Registers = [usize; 6];
-
-impl Bytes {
-    fn of<T>(data: &T) -> Self {
-        Bytes {
-            start: std::ptr::from_ref(data).cast(),
-            length: size_of::<T>(),
-        }
-    }
-
-    /// # Safety
-    ///
-    /// The memory must be readable and not written meanwhile.
-    unsafe fn is(&self, copy: &[u8]) -> bool {
-        // SAFETY: `memcmp` needs readable memory, which both are. The bytes may be uninitialised,
-        // which is why C compares them.
-        let order =
-            || unsafe { libc::memcmp(copy.as_ptr().cast(), self.start.cast(), self.length) };
-        copy.len() == self.length && order() == 0
-    }
-
-    /// # Safety
-    ///
-    /// The memory must be readable and not written meanwhile.
-    unsafe fn add_to(&self, copy: &mut Vec<u8>) {
-        copy.reserve(self.length);
-        // SAFETY: the range can be read, the vector has room for it, and the two do not overlap.
-        unsafe {
-            let end = copy.as_mut_ptr().add(copy.len());
-            std::ptr::copy_nonoverlapping(self.start, end, self.length);
-            copy.set_len(copy.len() + self.length);
-        }
-    }
-}
-
-/// The local state of a thread that is about to read a shared value: the used part of its stack,
-/// and possibly data that it owns.
-#[derive(Clone, Copy)]
-pub(super) struct Local {
-    stack: Bytes,
-    beside: Option<Bytes>,
-}
-
-impl Local {
-    /// Returns the stack from `top`, as [`apart`] passed it, to `end`.
-    ///
-    /// # Safety
-    ///
-    /// Both must be on the stack of the calling thread. The thread must not continue, and `beside`
-    /// must not change, while this is used.
-    unsafe fn new(top: *const u8, end: *const u8, beside: Option<Bytes>) -> Self {
-        let stack = Bytes {
-            start: top,
-            length: end as usize - top as usize,
-        };
-        Local { stack, beside }
-    }
-
-    fn length(&self) -> usize {
-        self.stack.length + self.beside.map_or(0, |beside| beside.length)
-    }
-
-    fn is(&self, copy: &[u8]) -> bool {
-        if copy.len() != self.length() {
-            return false;
-        }
-        let (stack, beside) = copy.split_at(self.stack.length);
-        // SAFETY: the caller of `new` guarantees it.
-        unsafe { self.stack.is(stack) && self.beside.is_none_or(|data| data.is(beside)) }
-    }
-
-    fn copy_to(&self, copy: &mut Vec<u8>) {
-        copy.clear();
-        // SAFETY: the caller of `new` guarantees it.
-        unsafe {
-            self.stack.add_to(copy);
-            if let Some(beside) = self.beside {
-                beside.add_to(copy);
-            }
-        }
-    }
-}
 
 /// True when the operation reads a value that other threads may change, so that a loop may wait for
 /// it.
@@ -285,9 +55,36 @@ pub(super) fn looks(operation: &Operation) -> bool {
         | Operation::Update { .. }
         | Operation::IsFinished { .. }
         | Operation::Receive { wait: false, .. } => true,
+        // Requested in this way only after a time-out.
+        Operation::Call {
+            call: Call::Mutex(mutex::Call::Lock),
+            ..
+        } => true,
         Operation::Call { call, .. } => !call.always_changes(),
         _ => false,
     }
+}
+
+/// True for a call that waits for a mutex.
+fn takes_lock(operation: &Operation) -> bool {
+    matches!(
+        operation,
+        Operation::Call {
+            call: Call::Mutex(mutex::Call::Lock),
+            ..
+        }
+    )
+}
+
+/// True for a call that registers a waiter of a condition variable.
+fn begins_wait(operation: &Operation) -> bool {
+    matches!(
+        operation,
+        Operation::Call {
+            call: Call::Condvar(condvar::Call::Wait { .. }),
+            ..
+        }
+    )
 }
 
 /// The degree to which the threads of an execution are watched.
@@ -428,6 +225,32 @@ impl Context {
         self.watch.reply.get()
     }
 
+    /// Keeps a copy of the value that a lock protects, which the calling thread has taken again after
+    /// a time-out. A value with drop glue may own memory that a copy does not show, so it counts as
+    /// changed.
+    pub fn keep_locked<T>(&self, value: &T) {
+        let value = Bytes::of(value);
+        let is_comparable = !std::mem::needs_drop::<T>() && value.length <= MAX_BYTES;
+        if !self.watch.observes_apart.get() || !is_comparable {
+            return;
+        }
+        let mut looks = self.watch.looks.borrow_mut();
+        if let Some(own) = looks.get_mut(self.thread.get().index()) {
+            // SAFETY: the caller lends the value, and the thread has the lock.
+            unsafe { own.keep_locked(value) };
+        }
+    }
+
+    /// Zeroes the stack below the caller, where earlier calls have left bytes. A value that is
+    /// returned or moved takes over such bytes as its padding.
+    #[inline(always)]
+    pub fn clear_below(&self) {
+        if self.watch.observes_apart.get() {
+            // SAFETY: memory below the stack pointer is not in use.
+            unsafe { clear_below() };
+        }
+    }
+
     /// Runs code of raddle's own whose remains on the stack would differ from run to run.
     pub fn apart<W: FnOnce() -> R, R>(&self, work: W) -> R {
         struct Task<W, R> {
@@ -548,6 +371,13 @@ impl Context {
                 false => quiet_since,
             };
             let own = &mut looks[thread.index()];
+            if begins_wait(&operation) {
+                own.compare_locked(events, beside);
+            }
+            let since = match takes_lock(&operation) {
+                true => since.max(own.changed_at),
+                false => since,
+            };
             let since = own.repeats((events, since), site, &operation, local);
             if let Some(since) = since {
                 let states = AllLooks {
@@ -641,6 +471,32 @@ unsafe extern "C-unwind" fn run<F: FnOnce(&mut World) -> Operation>(
 /// The function that [`apart`] runs, with its argument and the top of the caller's stack. The result is
 /// 0: no register differs from run to run afterwards.
 pub(super) type Work = unsafe extern "C-unwind" fn(*mut (), *const u8) -> u64;
+
+/// Zeroes the [`GAP`] bytes below the caller's frame.
+///
+/// # Safety
+///
+/// No memory below the stack pointer may be in use.
+#[cfg(all(target_arch = "x86_64", not(windows)))]
+#[unsafe(naked)]
+unsafe extern "C" fn clear_below() {
+    std::arch::naked_asm!(
+        "lea rdi, [rsp - {gap}]",
+        "mov ecx, {gap} / 8",
+        "xor eax, eax",
+        "rep stosq",
+        "ret",
+        gap = const GAP,
+    )
+}
+
+/// Does nothing: the first rounds of a loop may differ by what is left on the stack.
+///
+/// # Safety
+///
+/// None is needed.
+#[cfg(not(all(target_arch = "x86_64", not(windows))))]
+unsafe extern "C" fn clear_below() {}
 
 /// Runs `work` at some distance below the caller on the stack, so that the area of the caller's
 /// next calls and the registers stay unchanged. The top of the stack that `work` gets holds the

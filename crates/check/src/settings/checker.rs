@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::coverage::Metrics;
 use raddle_engine::strategy::Reductions;
+use raddle_engine::strategy::Sampler;
 use raddle_engine::{Exploration, Limits, Policy, Schedule};
 use raddle_report::Guarantee;
 use raddle_settings::{Scope, Setting};
@@ -20,7 +21,6 @@ use crate::settings::checkpoints::Every;
 use crate::settings::fields::{FromValue, Keep};
 use crate::settings::log::Log;
 use crate::settings::options::{Classes, Level, Memory, Reduction, Strategy};
-use crate::settings::samplers;
 
 /// Maximum number of events of an execution, unless `max_events` is set.
 const MAX_EVENTS: usize = 1_000_000;
@@ -267,7 +267,7 @@ impl Checker {
             "raddle: reuse_memory needs memory = \"sc\": under a weak memory model a thread may follow an old \
              pointer when its memory is already another's"
         );
-        if let Some(problem) = samplers::problem(&self.strategy) {
+        if let Some(problem) = self.strategy.sampler().and_then(Sampler::problem) {
             panic!("raddle: {problem}");
         }
     }

@@ -7,78 +7,79 @@ use raddle_engine::Schedule;
 use raddle_engine::alternatives::Alternative;
 use raddle_engine::coverage::Metrics;
 use raddle_engine::memory::Model;
+use raddle_engine::strategy::{Sampler, StrategyName, StrategyNameError};
 
 use crate::scheduler::Schedulers;
-use crate::settings::samplers;
 
-/// Choice of the next execution.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub enum Strategy {
-    /// Random strategies and the exhaustive search take turns, and no class counts twice. They
-    /// continue to the end of the search if the estimated number of classes fits into the budget.
-    /// Otherwise they continue for half of the remaining budget, followed by a search up to the
-    /// largest number of preemptions that fits.
-    #[default]
-    Auto,
-    /// Every class of executions exactly once.
-    Exhaustive,
-    /// A random thread at every step.
-    Random,
-    /// Random priorities of threads, and `depth - 1` random points at which the running thread gets
-    /// the lowest priority. Let a bug need `depth` events in a certain order. With n threads and k
-    /// steps, every execution finds it with a probability of at least 1 / (n k^(depth - 1)).
-    Pct {
-        /// Number of events that must come in a certain order; at least 1.
-        depth: u32,
-    },
-    /// Random priorities of operations, which are drawn again only for operations that race with the performed
-    /// one: few choices are spent on the order of independent operations.
-    Pos,
-    /// Every order of events is equally likely, as far as threads do not wait for each other and have
-    /// equally many events in every execution.
-    Urw,
-    /// As `Urw`, in every execution for the uses of one location or object only, which is drawn in
-    /// proportion to its number of uses.
-    Surw,
-    /// At every step a choice that was not made before when threads were at these lines of the program.
-    History,
-    /// Threads run until they block, and are interrupted with some probability at every step.
-    Noise {
-        /// The probability; above 0 and at most 1.
-        probability: f64,
-    },
-    /// Every schedule with at most `bound` delays, those with the fewest first. Threads take turns, each until
-    /// it blocks or ends; a delay passes over the thread whose turn it is. Finds simple failures soon, also in
-    /// large programs.
-    Delay {
-        /// Maximum number of delays.
-        bound: u32,
-    },
-    /// Targets requirements of these metrics that are not covered yet, then pairs of them in one execution.
-    /// Measures coverage; see [`Checker::coverage`](crate::Checker::coverage).
-    Coverage {
-        /// Metrics to cover; [`Metrics::SYNC_PAIR_DEF_USE`] is the usual choice.
-        metric: Metrics,
-    },
-    /// Every schedule, without any reduction: slow, and an oracle for small tests.
-    Enumerate,
-    /// One given schedule.
-    Replay(Schedule),
-    /// One execution in which certain receives have the sources of the alternative; everything else
-    /// is free. If there is none, the report has a failure of kind
-    /// [`Impossible`](raddle_report::FailureKind::Impossible) with the reason.
-    Directed(Alternative),
-    /// A scheduler of the user's own; made by [`Checker::scheduler`](crate::Checker::scheduler).
-    Scheduler(Schedulers),
-    /// As `Enumerate`, but performs operations that no other thread can observe as soon as they are
-    /// pending; for raddle's own tests.
-    #[doc(hidden)]
-    EnumeratePrivateFirst,
+/// Defines [`Strategy`]: the samplers of the engine's table, and the other strategies.
+macro_rules! define_strategy {
+    ($($(#[$doc:meta])* $name:literal => $variant:ident $({
+        $(#[$parameter_doc:meta])*
+        $parameter:ident: $type:ty = $default:expr, $valid:expr, $rule:literal, $example:literal
+    })?;)*) => {
+        /// Choice of the next execution.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        #[non_exhaustive]
+        pub enum Strategy {
+            /// Random strategies and the exhaustive search take turns, and no class counts twice. They
+            /// continue to the end of the search if the estimated number of classes fits into the budget.
+            /// Otherwise they continue for half of the remaining budget, followed by a search up to the
+            /// largest number of preemptions that fits.
+            #[default]
+            Auto,
+            /// Every class of executions exactly once.
+            Exhaustive,
+            $($(#[$doc])* $variant $({ $(#[$parameter_doc])* $parameter: $type })?,)*
+            /// Every schedule with at most `bound` delays, those with the fewest first. Threads take turns,
+            /// each until it blocks or ends; a delay passes over the thread whose turn it is. Finds simple
+            /// failures soon, also in large programs.
+            Delay {
+                /// Maximum number of delays.
+                bound: u32,
+            },
+            /// Targets requirements of these metrics that are not covered yet, then pairs of them in one
+            /// execution. Measures coverage; see [`Checker::coverage`](crate::Checker::coverage).
+            Coverage {
+                /// Metrics to cover; [`Metrics::SYNC_PAIR_DEF_USE`] is the usual choice.
+                metric: Metrics,
+            },
+            /// Every schedule, without any reduction: slow, and an oracle for small tests.
+            Enumerate,
+            /// One given schedule.
+            Replay(Schedule),
+            /// One execution in which certain receives have the sources of the alternative; everything else
+            /// is free. If there is none, the report has a failure of kind
+            /// [`Impossible`](raddle_report::FailureKind::Impossible) with the reason.
+            Directed(Alternative),
+            /// A scheduler of the user's own; made by [`Checker::scheduler`](crate::Checker::scheduler).
+            Scheduler(Schedulers),
+            /// As `Enumerate`, but performs operations that no other thread can observe as soon as they are
+            /// pending; for raddle's own tests.
+            #[doc(hidden)]
+            EnumeratePrivateFirst,
+        }
+
+        impl Strategy {
+            /// Returns the sampler; `None` for other strategies.
+            pub(crate) fn sampler(&self) -> Option<Sampler> {
+                match *self {
+                    $(Strategy::$variant $({ $parameter })? => Some(Sampler::$variant $({ $parameter })?),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl From<Sampler> for Strategy {
+            fn from(sampler: Sampler) -> Self {
+                match sampler {
+                    $(Sampler::$variant $({ $parameter })? => Strategy::$variant $({ $parameter })?,)*
+                }
+            }
+        }
+    };
 }
 
-/// Maximum number of delays of `delay` without a number.
-const DEFAULT_DELAYS: u32 = 2;
+raddle_engine::samplers!(define_strategy);
 
 /// Memory model: the writes that a read may take its value from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,65 +137,25 @@ impl FromStr for Strategy {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
-        let lower = name.to_ascii_lowercase();
-        if lower.starts_with("directed:") {
-            let alternative = name["directed:".len()..].parse();
-            return alternative.map(Strategy::Directed).map_err(
-                |error: raddle_engine::alternatives::AlternativeError| UnknownName {
-                    what: "alternative",
-                    name: name.to_owned(),
-                    valid: "",
-                    problem: Some(error.to_string()),
-                },
-            );
-        }
-        let delays = lower.strip_prefix("delay:").map_or("", str::trim);
-        if let Ok(bound) = delays.parse() {
-            return Ok(Strategy::Delay { bound });
-        }
-        if let Some(sampler) = samplers::parse(&lower) {
-            return Ok(sampler);
-        }
-        if let Some(metric) = metric_of(&lower) {
-            let unknown = |_| UnknownName {
-                what: "metric",
-                problem: None,
-                name: metric.to_owned(),
-                valid: METRICS,
-            };
-            let metric = metric.parse().map_err(unknown)?;
-            return Ok(Strategy::Coverage { metric });
-        }
-        match lower.as_str() {
-            "coverage" => Ok(Strategy::Coverage {
-                metric: Metrics::SYNC_PAIR_DEF_USE,
-            }),
-            "delay" => Ok(Strategy::Delay {
-                bound: DEFAULT_DELAYS,
-            }),
-            "auto" => Ok(Strategy::Auto),
-            "exhaustive" => Ok(Strategy::Exhaustive),
-            "enumerate" => Ok(Strategy::Enumerate),
-            _ => Err(UnknownName {
+        let read = name
+            .parse()
+            .map_err(|error: StrategyNameError| UnknownName {
                 what: "strategy",
-                problem: None,
                 name: name.to_owned(),
-                valid: raddle_settings::STRATEGIES,
-            }),
-        }
+                valid: "",
+                problem: Some(error.to_string()),
+            });
+        Ok(match read? {
+            StrategyName::Auto => Strategy::Auto,
+            StrategyName::Exhaustive => Strategy::Exhaustive,
+            StrategyName::Enumerate => Strategy::Enumerate,
+            StrategyName::Delay(bound) => Strategy::Delay { bound },
+            StrategyName::Coverage(metric) => Strategy::Coverage { metric },
+            StrategyName::Directed(alternative) => Strategy::Directed(alternative),
+            StrategyName::Sampler(sampler) => sampler.into(),
+        })
     }
 }
-
-/// Returns the metric in the name of a strategy: `coverage(sync-pair)` or `coverage:sync-pair`.
-fn metric_of(name: &str) -> Option<&str> {
-    let metric = name.strip_prefix("coverage")?;
-    let in_parentheses = metric.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
-    in_parentheses.or(metric.strip_prefix(':')).map(str::trim)
-}
-
-const METRICS: &str = "blocked, blocking, blocked-pair, follows, sync-pair, lr-def, local-def, \
-                       remote-def, def-use, pset, wait-notify, lock-order, adjacent, and several with \
-                       + between them";
 
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -210,9 +171,8 @@ impl fmt::Display for Strategy {
             Strategy::Replay(_) => "replay",
             Strategy::Scheduler(schedulers) => schedulers.name(),
             Strategy::Directed(alternative) => return write!(f, "directed: {alternative}"),
-            sampler => match samplers::text(sampler) {
-                Some((name, Some(parameter))) => return write!(f, "{name}:{parameter}"),
-                Some((name, None)) => name,
+            other => match other.sampler() {
+                Some(sampler) => return sampler.fmt(f),
                 None => unreachable!("every other strategy is a sampler"),
             },
         })

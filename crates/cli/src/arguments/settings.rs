@@ -8,10 +8,10 @@ use std::path::{self, PathBuf};
 
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser as _};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use raddle_engine::alternatives::Alternative;
 use raddle_engine::coverage::Metrics;
+use raddle_engine::strategy::StrategyName;
 use raddle_engine::{Schedule, ScheduleError};
-use raddle_settings::{Flag, Scope, Setting, SettingKind, StrategyText, TABLE, Value};
+use raddle_settings::{Flag, Scope, Setting, SettingKind, TABLE, Value};
 
 /// Environment variables with their values, for a child process.
 pub type Environment = Vec<(&'static str, OsString)>;
@@ -113,13 +113,8 @@ fn inspect(kind: SettingKind, text: &str) -> Result<(), String> {
         Err(error) => Err(error.to_string()),
     };
     match kind {
-        SettingKind::Strategy => match raddle_settings::strategy(text.trim()) {
-            Ok(StrategyText::Named) => Ok(()),
-            Ok(StrategyText::Coverage(names)) => metrics(names),
-            Ok(StrategyText::Directed(text)) => match text.parse::<Alternative>() {
-                Ok(_) => Ok(()),
-                Err(error) => Err(error.to_string()),
-            },
+        SettingKind::Strategy => match text.trim().parse::<StrategyName>() {
+            Ok(_) => Ok(()),
             Err(error) => Err(error.to_string()),
         },
         SettingKind::Metrics => match kind.parse(text) {

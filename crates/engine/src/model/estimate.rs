@@ -17,4 +17,6 @@ pub struct Estimate {
     pub tried: u64,
     /// Number of runs of the program that the estimate is based on, besides those of the search.
     pub samples: u64,
+    /// True when it is of the first few samples, whose agreement says nothing: the interval may miss the number.
+    pub is_rough: bool,
 }

@@ -2,13 +2,14 @@
 //!
 //! A strategy sees the pending operation of every enabled thread. It chooses the thread that runs,
 //! and the outcome of an operation that has several. It never sees how threads are run. The world
-//! defines the interface; see [`Strategy`]. A new sampler is one file in `sampling`, and a name
-//! there.
+//! defines the interface; see [`Strategy`]. A new sampler is one file in `sampling`, and a row
+//! of the table there.
 
 mod coverage;
 mod directed;
 mod dispatch;
 mod guided;
+mod name;
 mod portfolio;
 mod replay;
 mod sampling;
@@ -17,6 +18,7 @@ pub use coverage::CoverageGuided;
 pub use directed::Directed;
 pub use dispatch::{Dispatcher, World};
 pub use guided::Guided;
+pub use name::{Sampler, StrategyName, StrategyNameError};
 pub use portfolio::Portfolio;
 pub use replay::Replay;
 pub use sampling::*;

@@ -22,6 +22,10 @@ use crate::object::{Call, condvar, mutex};
 /// do not pay for it.
 const LONG: usize = 256;
 
+/// Maximum number of events that are searched for other waiters; more would make long executions
+/// quadratic.
+const MAX_EVENTS: usize = 4_096;
+
 /// A thread that waits for a change of a value it read.
 #[derive(Debug)]
 pub(super) struct Spinner {
@@ -52,13 +56,14 @@ impl Spinner {
 }
 
 /// The progress of a wait that may time out. Registration as a waiter, unlock, wake-up and lock
-/// change nothing together if no other thread uses the objects in between.
+/// change nothing together if no other thread uses the objects in between, or if the round ends
+/// [before a lock](State::is_undisturbed).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TimedWait {
     Outside,
     Waits,
     Unlocked,
-    TimedOut,
+    Woken,
 }
 
 impl TimedWait {
@@ -75,21 +80,45 @@ impl TimedWait {
             (TimedWait::Waits, Call::Mutex(mutex::Call::Unlock { poison: false })) => {
                 Some(TimedWait::Unlocked)
             }
-            (TimedWait::Unlocked, Call::Condvar(condvar::Call::Wake { .. })) => {
-                reply.to_answer().then_some(TimedWait::TimedOut)
+            // A notification changes nothing either, if the thread then waits again.
+            (TimedWait::Unlocked, Call::Condvar(condvar::Call::Wake { timeout: true })) => {
+                Some(TimedWait::Woken)
             }
-            (TimedWait::TimedOut, Call::Mutex(mutex::Call::Lock)) => Some(TimedWait::Outside),
+            (TimedWait::Woken, Call::Mutex(mutex::Call::Lock)) => Some(TimedWait::Outside),
             _ => None,
         }
     }
 }
 
-/// True for an event of a wait that timed out.
+/// True for the end of a wait that a notification reached.
+fn is_notified(event: &Event) -> bool {
+    let wakes = matches!(
+        event.operation,
+        Operation::Call {
+            call: Call::Condvar(condvar::Call::Wake { .. }),
+            ..
+        }
+    );
+    wakes && !event.reply.to_answer()
+}
+
+/// True for an event of a wait with a time limit.
 fn is_of_timed_wait(event: &Event) -> bool {
     matches!(
         event.operation,
         Operation::Call {
             call: Call::Condvar(_) | Call::Mutex(mutex::Call::Lock | mutex::Call::Unlock { .. }),
+            ..
+        }
+    )
+}
+
+/// True for a call that waits for a mutex.
+fn takes_lock(operation: &Operation) -> bool {
+    matches!(
+        operation,
+        Operation::Call {
+            call: Call::Mutex(mutex::Call::Lock),
             ..
         }
     )
@@ -151,6 +180,30 @@ impl State {
         self.spinners.iter().any(|one| one.thread == thread)
     }
 
+    /// True when the next round of the thread would be the same as its last.
+    fn would_spin_on(&self, spinner: &Spinner) -> bool {
+        self.would_repeat(&spinner.round) && !self.has_missed_data(spinner)
+    }
+
+    /// True when another thread has used a lock since the round took it, so that the data which the
+    /// lock protects may differ in the next round. Rounds of other spin loops change no data.
+    fn has_missed_data(&self, spinner: &Spinner) -> bool {
+        let locks = spinner
+            .round
+            .iter()
+            .filter(|one| takes_lock(&one.operation));
+        let rounds = self.spinners.iter().flat_map(|one| &one.round);
+        let uses_after = |lock: &Event| {
+            let events = self.execution.events.iter().rev();
+            let mut since = events.take_while(|event| event.id != lock.id);
+            since.any(|event| {
+                event.operation.object() == lock.operation.object()
+                    && rounds.clone().all(|one| one.id != event.id)
+            })
+        };
+        locks.into_iter().any(uses_after)
+    }
+
     /// True when a repetition of the round now would have the same replies.
     fn would_repeat(&self, round: &[Event]) -> bool {
         let mut written: Vec<(LocationId, u64)> = Vec::new();
@@ -176,10 +229,12 @@ impl State {
             Operation::Receive { ports, .. } => {
                 self.can_receive(ports) == (event.reply != Reply::received(Received::Empty))
             }
+            // It is not notified again.
+            Operation::Call { .. } if is_notified(event) => false,
             // A thread that waits for the lock gets it in the next round.
             Operation::Call { object, .. } if is_of_timed_wait(event) => {
                 let mut waiting = self.calls[object.index()].waiting.iter();
-                waiting.all(|&thread| thread == event.id.thread)
+                waiting.all(|&thread| thread == event.id.thread || self.is_spinning(thread))
             }
             Operation::Call { object, call } => {
                 let mut object = self.execution.objects[object.index()].clone();
@@ -245,8 +300,7 @@ impl State {
         if self.spinners.is_empty() {
             return Ending::Deadlock;
         }
-        let mut rounds = self.spinners.iter().map(|one| &one.round);
-        match rounds.all(|round| self.would_repeat(round)) {
+        match self.spinners.iter().all(|one| self.would_spin_on(one)) {
             true => Ending::Livelock,
             false => Ending::Discarded,
         }
@@ -254,8 +308,18 @@ impl State {
 
     /// True when no other thread used the objects of this round's waits meanwhile. The thread held
     /// the lock, so data that the lock protects may have changed; this is checked only when it
-    /// begins to wait.
+    /// begins to wait, and when it takes the lock again after a time-out.
+    ///
+    /// At the lock, other threads may have used the objects. The round is then a critical section
+    /// that changed nothing, and a registration as a waiter. The execution without them exists, in
+    /// which the thread takes the lock later. A notification that reached the waiter has no effect
+    /// there, if no other thread has ever waited.
     fn is_undisturbed(&self, round: &[Event], operation: &Operation) -> bool {
+        if takes_lock(operation) {
+            return round
+                .iter()
+                .all(|event| !is_notified(event) || self.is_only_waiter(event));
+        }
         let waits: Vec<_> = round.iter().filter(|one| is_of_timed_wait(one)).collect();
         let Some(first) = round.first().filter(|_| !waits.is_empty()) else {
             return true;
@@ -269,6 +333,15 @@ impl State {
             .iter()
             .all(|one| !begins_wait(one) || one.operation == *operation)
             && others.all(|event| !objects.contains(&event.operation.object()))
+    }
+
+    /// True when no other thread has waited on the object of this thread's event so far.
+    fn is_only_waiter(&self, event: &Event) -> bool {
+        let object = event.operation.object();
+        let events = &self.execution.events;
+        let mut waits = events.iter().filter(|one| begins_wait(one));
+        events.len() <= MAX_EVENTS
+            && waits.all(|one| one.id.thread == event.id.thread || one.operation.object() != object)
     }
 
     /// Returns the thread's events from this one on.
@@ -346,6 +419,10 @@ impl<D: Dispatch> World<D> {
         }
         let for_good = match stops {
             Repeat::Stop => true,
+            // Threads whose rounds overlap would enable each other again and again.
+            Repeat::Wait if takes_lock(&operation) => {
+                return self.request(thread, operation, site);
+            }
             Repeat::Wait if self.state.would_repeat(&round) => false,
             Repeat::Wait | Repeat::GoOn => return self.request(thread, operation, site),
         };

@@ -272,7 +272,13 @@ macro_rules! departing {
                         "call {to}",
                         $crate::abi::trampoline::go_back!("2"),
                         "cmp byte ptr [rip + {is_asked}], 0",
-                        "jne {unwind}",
+                        "je 3f",
+                        // Threads that are not controlled return from here too, and were not asked.
+                        "mov r11, fs:[0x10]",
+                        "cmp r11, [rip + {guest}]",
+                        "je {unwind}",
+                        "xor r11d, r11d",
+                        "3:",
                         "ret",
                     ]
                     is_asked = sym $crate::abi::unwinding::IS_ASKED,

@@ -8,7 +8,7 @@
 use std::arch::naked_asm;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-/// True if the running thread unwinds when its current call returns.
+/// True if the running guest unwinds when its current call returns; other OS threads do not.
 pub(crate) static IS_ASKED: AtomicBool = AtomicBool::new(false);
 /// Arguments of the unwinder: the exception, and the function that it calls at every frame.
 static EXCEPTION: AtomicUsize = AtomicUsize::new(0);

@@ -8,7 +8,7 @@ use crate::engine::{
 use crate::execution::sites;
 use crate::memory::plain_choices;
 use crate::names::{interrupted, regions};
-use crate::process::{output, restart, variables};
+use crate::process::{output, restart, uncontrolled, variables};
 use crate::rust::sync;
 
 /// A compiled program, by the subject of its check.
@@ -97,7 +97,7 @@ impl Program for NativeProgram {
     }
 
     fn left_out(&self) -> Option<String> {
-        sync::left_out()
+        uncontrolled::left_out().or_else(sync::left_out)
     }
 
     fn interrupt_reader(&self) -> Option<InterruptReader> {

@@ -2,6 +2,7 @@
 //! starts without the C library's functions for threads.
 
 use std::ffi::{c_int, c_long};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::abi::real::forward;
 use crate::abi::trampoline::replace;
@@ -11,6 +12,15 @@ use crate::threads::failure;
 
 /// Name of raddle's own thread, as far as the kernel keeps it.
 const WATCHDOG: &str = "raddle watchdog";
+
+/// True if threads ran already when the check began.
+static ARE_THERE: AtomicBool = AtomicBool::new(false);
+
+/// Returns why the check may leave out behaviours, if threads ran already when it began.
+pub(crate) fn left_out() -> Option<String> {
+    let reason = "the order of threads that were started before the check is not explored";
+    ARE_THERE.load(Relaxed).then(|| reason.to_owned())
+}
 
 /// At the beginning of a check: warns of threads that run already.
 pub(crate) fn warn() {
@@ -25,6 +35,7 @@ pub(crate) fn warn() {
             names.push(format!("`{}`", name.trim_end()));
         }
     }
+    ARE_THERE.store(!names.is_empty(), Relaxed);
     if !names.is_empty() {
         let count = match names.len() {
             1 => "a thread was".to_owned(),

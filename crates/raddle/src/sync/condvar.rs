@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use raddle_engine::object::{self, Object, condvar::Call};
 use raddle_engine::{ObjectId, Operation, Reply, World};
 
-use super::mutex::{GivenBack, MutexGuard};
+use super::mutex::{MutexGuard, WideBool};
 use crate::labelled::{Labelled, Thing};
 use raddle_check::protocol::{
     self,
@@ -35,14 +35,23 @@ pub struct Condvar {
 }
 
 /// Result of a wait with a time limit, as [`std::sync::WaitTimeoutResult`].
-#[derive(Debug, PartialEq, Eq, Copy, Clone)]
-pub struct WaitTimeoutResult(bool);
+#[derive(PartialEq, Eq, Copy, Clone)]
+pub struct WaitTimeoutResult(WideBool);
 
 impl WaitTimeoutResult {
     /// True when the wait timed out before a notification.
     #[must_use]
     pub fn timed_out(&self) -> bool {
-        self.0
+        self.0.get()
+    }
+}
+
+impl fmt::Debug for WaitTimeoutResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timed_out = self.timed_out();
+        f.debug_tuple("WaitTimeoutResult")
+            .field(&timed_out)
+            .finish()
     }
 }
 
@@ -69,7 +78,8 @@ impl Condvar {
             Some(context) => self.wait_inside(context, guard, None, Location::caller()),
             None => {
                 self.wait_is_outside(Location::caller());
-                guard.wait_outside(|raw| (ignore_poison(self.plain.wait(raw)), false))
+                guard
+                    .wait_outside(|raw| (ignore_poison(self.plain.wait(raw)), WideBool::new(false)))
             }
         };
         map(result, |(guard, _)| guard)
@@ -120,7 +130,7 @@ impl Condvar {
                 self.wait_is_outside(Location::caller());
                 guard.wait_outside(|raw| {
                     let (raw, result) = ignore_poison(self.plain.wait_timeout(raw, dur));
-                    (raw, result.timed_out())
+                    (raw, WideBool::new(result.timed_out()))
                 })
             }
         };
@@ -145,10 +155,10 @@ impl Condvar {
         let mut left = Some(dur);
         loop {
             if !condition(&mut *guard) {
-                return Ok((guard, WaitTimeoutResult(false)));
+                return Ok((guard, WaitTimeoutResult(WideBool::new(false))));
             }
             let Some(timeout) = left else {
-                return Ok((guard, WaitTimeoutResult(true)));
+                return Ok((guard, WaitTimeoutResult(WideBool::new(true))));
             };
             let result;
             (guard, result) = self.wait_timeout(guard, timeout)?;
@@ -195,8 +205,9 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         dur: Option<Duration>,
         place: &'static Location<'static>,
-    ) -> LockResult<(MutexGuard<'a, T>, bool)> {
+    ) -> LockResult<(MutexGuard<'a, T>, WideBool)> {
         let timeout = dur.is_some() && context.may_time_out();
+        context.clear_below();
         let looked = guard.has_looked();
         let first = first(context, true, looked);
         // A loop may repeat a wait that times out, and the data is part of the state that is
@@ -210,7 +221,7 @@ impl Condvar {
             false => self.call(context, place, first),
         };
         let waiter = Waiter::new(timeout, reply);
-        context.apart(|| {
+        let (lock, timed_out) = context.apart(|| {
             let wait = Wait {
                 time: dur.map(|dur| move || dur),
                 spurious: true,
@@ -218,11 +229,16 @@ impl Condvar {
                 call: |call| self.call(context, place, call),
             };
             let unlock = || guard.give_back(context, place);
-            let lock = |lock: GivenBack<'a, T>, timed_out| {
-                map(lock.take(place), |guard| (guard, timed_out))
-            };
-            wait.finish(waiter, context, unlock, lock)
-        })
+            wait.finish(waiter, context, unlock, |lock, timed_out| {
+                (lock, WideBool::new(timed_out))
+            })
+        });
+        // So may it repeat the lock, before which the data is not part of its state.
+        let guard = match timeout {
+            true => lock.take_again(context, place),
+            false => context.apart(|| lock.take(place)),
+        };
+        map(guard, |guard| (guard, timed_out))
     }
 
     fn object(&self, context: &Context, world: &mut World) -> ObjectId {

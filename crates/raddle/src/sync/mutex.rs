@@ -4,11 +4,11 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::object::{self, Object, mutex::Call};
-use raddle_engine::{ObjectId, Reply, World};
+use raddle_engine::{ObjectId, Operation, Reply, World};
 
 use crate::labelled::{Labelled, Thing};
 use raddle_check::protocol;
@@ -49,10 +49,27 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     /// Stamp of the execution in which it was locked; 0 outside.
     stamp: u64,
     /// True when the thread was panicking already when it took the lock.
-    panicking: bool,
-    /// True when the data was used since, so that a wait is for a condition of the data.
-    looked: AtomicBool,
+    panicking: WideBool,
+    /// 1 when the data was used since, so that a wait is for a condition of the data.
+    looked: AtomicUsize,
     place: &'static Location<'static>,
+}
+
+/// A bool of the size of a word. A thread's loop that waits is found by the bytes of its stack, and those
+/// of padding may differ from round to round.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct WideBool(usize);
+
+impl WideBool {
+    #[inline]
+    pub(super) fn new(value: bool) -> Self {
+        WideBool(value.into())
+    }
+
+    #[inline]
+    pub(super) fn get(self) -> bool {
+        self.0 != 0
+    }
 }
 
 // SAFETY: a shared guard gives out shared references to the data only.
@@ -184,13 +201,13 @@ impl<T: ?Sized> Mutex<T> {
         raw: std::sync::MutexGuard<'a, ()>,
         place: &'static Location<'static>,
     ) -> LockResult<MutexGuard<'a, T>> {
-        let panicking = std::thread::panicking();
+        let panicking = WideBool::new(std::thread::panicking());
         let guard = MutexGuard {
             lock: self,
             raw: Some(raw),
             stamp: 0,
             panicking,
-            looked: AtomicBool::new(false),
+            looked: AtomicUsize::new(0),
             place,
         };
         or_poisoned(guard, self.poisoned.load(Ordering::Relaxed))
@@ -221,8 +238,8 @@ impl<T: ?Sized> Mutex<T> {
             lock: self,
             raw: Some(raw),
             stamp: context.stamp(),
-            panicking: context.is_unwinding(),
-            looked: AtomicBool::new(false),
+            panicking: WideBool::new(context.is_unwinding()),
+            looked: AtomicUsize::new(0),
             place,
         };
         or_poisoned(guard, poisoned)
@@ -257,7 +274,7 @@ pub(super) fn or_poisoned<V>(value: V, poisoned: bool) -> LockResult<V> {
 /// A lock that is released for the duration of a wait.
 pub(super) struct GivenBack<'a, T: ?Sized> {
     lock: &'a Mutex<T>,
-    panicking: bool,
+    panicking: WideBool,
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
@@ -268,7 +285,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 
     /// True when the data was used since the lock was taken.
     pub(super) fn has_looked(&self) -> bool {
-        self.looked.load(Ordering::Relaxed)
+        self.looked.load(Ordering::Relaxed) != 0
     }
 
     /// Returns the data, without counting as a use of it.
@@ -319,6 +336,29 @@ impl<'a, T: ?Sized> GivenBack<'a, T> {
     }
 }
 
+impl<'a, T> GivenBack<'a, T> {
+    /// Takes the lock again after a wait with a time limit, which a loop may repeat.
+    #[inline(always)]
+    pub(super) fn take_again(
+        self,
+        context: &Context,
+        place: &'static Location<'static>,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        let reply = context.observe(place, |world| Operation::Call {
+            object: self.lock.object(context, world),
+            call: Call::Lock.into(),
+        });
+        context.apart(|| {
+            let poisoned = protocol::lock::taken(reply) == Some(true);
+            let result = self.lock.guard_inside(context, poisoned, place);
+            let mut guard = result.unwrap_or_else(PoisonError::into_inner);
+            guard.panicking = self.panicking;
+            context.keep_locked(guard.data());
+            or_poisoned(guard, poisoned)
+        })
+    }
+}
+
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         match current() {
@@ -326,13 +366,13 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
                 // Before the unlocking operation, which may let another thread take the lock.
                 self.raw = None;
                 let is_unwinding = context.is_unwinding() && !context.has_stopped();
-                let poison = protocol::lock::poisons(self.panicking, is_unwinding);
+                let poison = protocol::lock::poisons(self.panicking.get(), is_unwinding);
                 self.lock.call(context, self.place, Call::Unlock { poison });
             }
             _ => {
                 // Before std's lock is released, so that the next holder observes the poison.
                 let is_unwinding = std::thread::panicking();
-                if self.stamp == 0 && protocol::lock::poisons(self.panicking, is_unwinding) {
+                if self.stamp == 0 && protocol::lock::poisons(self.panicking.get(), is_unwinding) {
                     self.lock.poisoned.store(true, Ordering::Relaxed);
                 }
             }
@@ -344,7 +384,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.looked.store(true, Ordering::Relaxed);
+        self.looked.store(1, Ordering::Relaxed);
         // SAFETY: this guard has the lock.
         unsafe { &*self.lock.data.get() }
     }
@@ -352,7 +392,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        *self.looked.get_mut() = true;
+        *self.looked.get_mut() = 1;
         // SAFETY: this guard has the lock and is borrowed exclusively.
         unsafe { &mut *self.lock.data.get() }
     }

@@ -47,6 +47,9 @@ const MOST_STEPS: u32 = 200_000;
 struct Block {
     start: *const u8,
     length: usize,
+    /// The initial bytes of every OS thread's block; the rest of a block is zero then.
+    image: *const u8,
+    image_length: usize,
 }
 
 impl Block {
@@ -56,6 +59,16 @@ impl Block {
         // SAFETY: the block lives as long as its OS thread, which is the calling one, and only that thread
         // writes to it. A foreign function copies, because some of the bytes may be padding.
         unsafe { libc::memcpy(to.as_mut_ptr().cast(), self.start.cast(), self.length) };
+    }
+
+    /// Copies the initial bytes to `to`, which gets the number of bytes of the block.
+    fn copy_initial(self, to: &mut Vec<u8>) {
+        to.clear();
+        to.resize(self.length, 0);
+        let length = self.image_length.min(self.length);
+        // SAFETY: the image is a part of the loaded program that stays mapped, and nothing writes to it after
+        // the program was loaded. A foreign function copies, because some of the bytes may be padding.
+        unsafe { libc::memcpy(to.as_mut_ptr().cast(), self.image.cast(), length) };
     }
 }
 
@@ -97,8 +110,10 @@ struct Users {
     spawned: Option<(u64, ThreadId)>,
     /// True when two threads do.
     are_several: bool,
-    /// True when its bytes have changed.
+    /// True when its bytes have changed in the check.
     is_changed: bool,
+    /// True when they were not the initial ones when the check began.
+    is_from_before: bool,
     /// True when a use may not have been seen.
     is_unclear: bool,
 }
@@ -116,7 +131,12 @@ impl Users {
     }
 
     fn share(&self) -> bool {
-        self.is_changed && self.are_several
+        (self.is_changed || self.is_from_before) && self.are_several
+    }
+
+    /// True when another use matters. A value from before the check costs steps in its first execution only.
+    fn are_open(&self, is_first: bool) -> bool {
+        (self.is_changed || is_first && self.is_from_before) && !self.share()
     }
 }
 
@@ -202,11 +222,35 @@ impl StdLocals {
         match is_same {
             true => self.compare(None),
             false => {
-                block.copy(&mut self.known);
                 self.steps = None;
+                self.compare_with_initial(block);
             }
         }
+        if self.executions > 1 && !self.users.iter().any(|it| it.is_changed) {
+            // Steps of the first execution were for values from before the check.
+            (self.steps, self.has_missed) = (None, false);
+        }
+        self.decide();
         true
+    }
+
+    /// Records the variables that the caller of the check, which is its main thread, has changed before.
+    fn compare_with_initial(&mut self, block: Block) {
+        block.copy_initial(&mut self.now);
+        block.copy(&mut self.known);
+        for (variable, users) in variables().iter().zip(&mut self.users) {
+            let bytes = variable.bytes.clone();
+            if self.known.get(bytes.clone()) != self.now.get(bytes) {
+                users.is_from_before = true;
+                users.add(self.executions, ThreadId::MAIN);
+            }
+        }
+    }
+
+    /// Decides whether threads take steps.
+    fn decide(&mut self) {
+        let is_first = self.executions == 1;
+        self.is_stepping = self.users.iter().any(|it| it.are_open(is_first));
     }
 
     /// Records the variables whose bytes differ from the known ones, as changed by `thread`, or by an unknown
@@ -229,14 +273,14 @@ impl StdLocals {
             }
         }
         std::mem::swap(&mut self.known, &mut self.now);
-        self.is_stepping = self.users.iter().any(|it| it.is_changed && !it.share());
+        self.decide();
     }
 
     /// Adds a use of this variable.
     fn add(&mut self, variable: usize, thread: ThreadId) {
         self.users[variable].add(self.executions, thread);
         if self.users[variable].share() {
-            self.is_stepping = self.users.iter().any(|it| it.is_changed && !it.share());
+            self.decide();
         }
     }
 
@@ -256,9 +300,10 @@ impl StdLocals {
 
     /// True when uses by this thread could show that a variable is shared.
     fn matters(&self, thread: ThreadId) -> bool {
+        let is_first = self.executions == 1;
         let is_open = |users: &Users| {
             let is_known = thread == ThreadId::MAIN && users.main;
-            users.is_changed && !users.share() && !is_known
+            users.are_open(is_first) && !is_known
         };
         self.is_stepping && self.users.iter().any(is_open)
     }

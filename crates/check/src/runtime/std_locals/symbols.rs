@@ -165,9 +165,12 @@ mod linux {
             && !has_name
             && !object.dlpi_tls_data.is_null()
         {
+            let image = (object.dlpi_addr as usize).wrapping_add(segment.p_vaddr as usize);
             let block = Block {
                 start: object.dlpi_tls_data.cast_const().cast(),
                 length: segment.p_memsz as usize,
+                image: image as *const u8,
+                image_length: segment.p_filesz as usize,
             };
             // SAFETY: the caller passes an `Option<Block>`.
             unsafe { *found.cast::<Option<Block>>() = Some(block) };
@@ -288,5 +291,11 @@ mod tests {
         // This crate is left out.
         let variables = read().expect("the executable has symbols");
         assert!(variables.iter().all(|it| !it.bytes.contains(&offset)));
+        let (mut now, mut initial) = (Vec::new(), Vec::new());
+        MINE.set(8);
+        block.copy(&mut now);
+        block.copy_initial(&mut initial);
+        assert_eq!((now.len(), now[offset]), (initial.len(), 8));
+        assert_eq!(initial[offset], 7);
     }
 }

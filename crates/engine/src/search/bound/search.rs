@@ -184,6 +184,9 @@ impl<'a> Walk<'a> {
                     return WalkEnd::At(self.trail.len() - 1);
                 }
             }
+            if self.later.is_empty() {
+                break;
+            }
             std::mem::swap(&mut self.now, &mut self.later);
         }
         WalkEnd::TooFar

@@ -290,11 +290,13 @@ impl Sampler {
         let (runs, _, most_runs) = interval(&round.runs, finest);
         let is_small = most_runs <= may_use.saturating_sub(used).min(SMALL) as f64
             && most_runs * tree.longest as f64 <= MOST_EVENTS as f64;
-        let is_precise = high - low <= PRECISE * mean;
+        let is_rough = round.width == 1 && !exact;
+        let is_precise = !is_rough && high - low <= PRECISE * mean;
         // A small tree is run completely, unless the search is about to do that.
+        let is_counted = is_small && !started;
         let goes_on = match is_small {
-            true => !exact && !started,
-            false => !is_precise && used + next <= may_use,
+            true if !is_rough || is_counted => !exact && is_counted,
+            _ => !is_precise && used + next <= may_use,
         };
         let count = round.totals.len() as f64;
         let whole = |rest: f64| counted.saturating_add(rest.round() as u64);
@@ -306,10 +308,11 @@ impl Sampler {
             branches: (round.branches / count).round() as u64,
             tried: self.tried,
             samples: self.samples,
+            is_rough,
         };
         if goes_on {
             self.provisional = Some(estimate);
-            round.width = match is_small {
+            round.width = match is_counted {
                 true => EVERYTHING,
                 false => round.width * 2,
             };

@@ -40,6 +40,46 @@ use crate::model::ending::Ending;
 use crate::model::operation::{Chance, Operation};
 use crate::world::State;
 
+/// Calls a macro with the table of samplers. A row has the name of a sampler and its type in this
+/// module. If its constructor takes a parameter before the seed, the row has the name, type, default
+/// and range of the parameter, the range in words, and an example in words.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! samplers {
+    ($for_each:ident) => {
+        $for_each! {
+            /// A random thread at every step.
+            "random" => Random;
+            /// Random priorities of threads, and `depth - 1` random points at which the running thread gets
+            /// the lowest priority. Let a bug need `depth` events in a certain order. With n threads and k
+            /// steps, every execution finds it with a probability of at least 1 / (n k^(depth - 1)).
+            "pct" => Pct {
+                /// Number of events that must come in a certain order; at least 1.
+                depth: u32 = 3, 1..=u32::MAX, "a depth of at least 1", "pct:3 for bugs of depth 3"
+            };
+            /// Random priorities of operations, which are drawn again only for operations that race with the
+            /// performed one: few choices are spent on the order of independent operations.
+            "pos" => Pos;
+            /// Every order of events is equally likely, as far as threads do not wait for each other and have
+            /// equally many events in every execution.
+            "urw" => Urw;
+            /// As `Urw`, in every execution for the uses of one location or object only, which is drawn in
+            /// proportion to its number of uses.
+            "surw" => Surw;
+            /// At every step a choice that was not made before when threads were at these lines of the program.
+            "history" => History;
+            /// Threads run until they block, and are interrupted with some probability at every step.
+            "noise" => Noise {
+                /// The probability; above 0 and at most 1.
+                probability: f64 = 0.1,
+                (std::ops::Bound::Excluded(0.0), std::ops::Bound::Included(1.0)),
+                "a probability above 0 and at most 1",
+                "noise:0.1 for interruptions with probability 0.1"
+            };
+        }
+    };
+}
+
 /// Draws a position with a probability proportional to its weight; `None` if all weights are zero.
 #[inline]
 pub(super) fn weighted(rng: &mut Rng, weights: impl Iterator<Item = f64> + Clone) -> Option<usize> {

@@ -1,8 +1,9 @@
 //! Functions of the standard library that were inlined and are known only where a thread enters them.
 //!
-//! Operations of channels, scopes and new threads begin with the entry of a function, and `fetch_max` and
-//! `fetch_min` are replaced as a whole ([`uninstrumented`](super::uninstrumented)). Debug information has the places where each was inlined. Code of the standard library that came compiled does
-//! not count: it is not instrumented.
+//! Operations of channels, scopes and new threads begin with the entry of a function, and `fetch_max`, `fetch_min`
+//! and `compare_exchange_weak` are replaced as a whole ([`uninstrumented`](super::uninstrumented)). Debug information
+//! has the places where each was inlined. Code of the standard library that came compiled does not count: it is not
+//! instrumented.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -25,7 +26,9 @@ pub(super) struct Found {
 }
 
 /// Methods of atomics that are known by their names alone.
-const METHODS: [&str; 2] = ["fetch_max", "fetch_min"];
+const METHODS: [&str; 3] = ["fetch_max", "fetch_min", WEAK];
+/// Method whose inlined calls are those of a strong one.
+pub(super) const WEAK: &str = "compare_exchange_weak";
 const ATOMIC: &str = "core::sync::atomic::";
 /// Folder of the standard library's units that came compiled.
 const COMPILED: &str = "/rustc/";
@@ -133,7 +136,7 @@ fn find_in(
                     };
                     first.get_or_insert_with(|| path.clone());
                 }
-                Function::Method(name) if !caller.is_of_atomics() && !caller.kind().is_inside() => {
+                Function::Method(name) if !caller.is_of_atomics() && is_users(&around) => {
                     found.unseen.insert(name);
                 }
                 _ => {}
@@ -142,6 +145,16 @@ fn find_in(
         around.push((depth, function));
     }
     Ok(())
+}
+
+/// True if code in the innermost of these functions is the user's. Generic functions of the standard library are
+/// compiled with the program, also without optimising, and methods of atomics may be inlined there.
+fn is_users(around: &[(isize, Function)]) -> bool {
+    let kinds = around.iter().map(|(_, function)| function.kind());
+    let kind = kinds.fold(FunctionKind::Passes, |before, kind| {
+        kind.entered_from(before)
+    });
+    matches!(kind, FunctionKind::User | FunctionKind::Passes)
 }
 
 /// Returns the function of an entry, which other entries may describe.

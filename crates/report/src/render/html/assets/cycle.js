@@ -30,6 +30,8 @@ function cycleDrawing(run, waits) {
     return [size[0] / 2 + radius[0] * Math.cos(angle), size[1] / 2 + radius[1] * Math.sin(angle)];
   };
   const shapes = [];
+  // Labels may be wider than the ring, and the drawing must have them whole.
+  let [left, right] = [0, size[0]];
   const arrow = (from, to, label, kind) => {
     const [x1, y1] = spot(from);
     const [x2, y2] = spot(to);
@@ -43,7 +45,11 @@ function cycleDrawing(run, waits) {
     const middle = [(sx + ex) / 2, (sy + ey) / 2];
     const outward = middle[1] < size[1] / 2 ? -6 : 16;
     const anchor = middle[0] < size[0] / 2 ? "end" : "start";
-    shapes.push(svg("text", { class: "ring-label", x: middle[0] + (anchor === "end" ? -12 : 12), y: middle[1] + outward, "text-anchor": anchor }, cut(label, 26)));
+    const x = middle[0] + (anchor === "end" ? -12 : 12);
+    const width = cut(label, 26).length * 8;
+    left = Math.min(left, anchor === "end" ? x - width : x);
+    right = Math.max(right, anchor === "end" ? x : x + width);
+    shapes.push(svg("text", { class: "ring-label", x, y: middle[1] + outward, "text-anchor": anchor }, cut(label, 26)));
   };
   const box = (position, text, kind) => {
     const [x, y] = spot(position);
@@ -65,7 +71,7 @@ function cycleDrawing(run, waits) {
   }, svg("path", { d: "M0 0.6 L8 4 L0 7.4 Z", class: "ring-head" })));
   const sentence = ring.map((wait) => `${run.title(wait.thread)} waits for ${wait.what.replaceAll("`", "")}, which ${run.title(wait.on)} has`).join("; ");
   return el("figure", { class: "ring" },
-    svg("svg", { viewBox: `0 0 ${size[0]} ${size[1]}`, role: "img", "aria-label": sentence }, head, shapes));
+    svg("svg", { viewBox: `${left} 0 ${right - left} ${size[1]}`, role: "img", "aria-label": sentence }, head, shapes));
 }
 
 /** Returns the same as a list, with both source lines of every edge. */

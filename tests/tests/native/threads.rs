@@ -131,10 +131,17 @@ fn weak_memory_is_explored_when_asked_for() {
 #[test]
 fn a_program_may_check_several_functions() {
     let program = build("twice.c", "twice");
-    run(&program, &[], &[EXHAUSTIVE])
+    let checked = run(&program, &[], &[EXHAUSTIVE]);
+    checked
         .exits(0)
         .says("raddle: lossy: failed assertion after ")
         .says("raddle: lossless: every behaviour was run: 2 classes");
+    // The thread that calls the check is not one beside it.
+    assert!(
+        !checked.text.contains("started before the check"),
+        "{}",
+        checked.text
+    );
 }
 
 #[test]

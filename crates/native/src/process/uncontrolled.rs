@@ -22,16 +22,20 @@ pub(crate) fn left_out() -> Option<String> {
     ARE_THERE.load(Relaxed).then(|| reason.to_owned())
 }
 
-/// At the beginning of a check: warns of threads that run already.
+/// At the beginning of a check: warns of threads that run already. The calling thread runs the check, and the first
+/// thread of the process waits for it.
 pub(crate) fn warn() {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
         return;
     };
-    let own = std::process::id().to_string();
+    // SAFETY: `gettid` has no precondition.
+    let caller = unsafe { libc::gettid() };
+    let own = [std::process::id().to_string(), caller.to_string()];
     let mut names = Vec::new();
     for thread in threads.flatten() {
         let name = std::fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
-        if *thread.file_name() != *own && name.trim_end() != WATCHDOG {
+        let is_own = own.iter().any(|id| *thread.file_name() == **id);
+        if !is_own && name.trim_end() != WATCHDOG {
             names.push(format!("`{}`", name.trim_end()));
         }
     }

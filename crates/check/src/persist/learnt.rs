@@ -12,7 +12,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use raddle_engine::Schedule;
 use raddle_report::{CriticalPair, Failure, Minimised};
 
-use crate::persist::saved;
+use crate::program::build_fingerprint;
 use crate::settings::checker::Checker;
 
 /// Beginning of a line that has a part of it.
@@ -205,7 +205,7 @@ fn identity(failure: &Failure) -> String {
 }
 
 fn program(settings: &str) -> String {
-    format!("{} {settings}", saved::program_fingerprint())
+    format!("{} {settings}", build_fingerprint())
 }
 
 fn pair(text: &str) -> Option<CriticalPair> {

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use raddle_engine::{CheckName, Schedule};
@@ -113,26 +112,6 @@ pub(crate) fn check_key(check: &CheckName) -> String {
 pub(crate) fn resume_command(program: &dyn Program, check: Option<&CheckName>) -> String {
     let run = program.command(&RunningBinary::find(), check);
     format!("RADDLE_RESUME=1 {run}")
-}
-
-/// Returns a text that differs between builds of the running program.
-pub(crate) fn program_fingerprint() -> &'static str {
-    static FINGERPRINT: OnceLock<String> = OnceLock::new();
-    FINGERPRINT.get_or_init(|| {
-        let binary = std::env::current_exe().and_then(std::fs::read);
-        let hash = |bytes: Vec<u8>| {
-            let mut hash = bytes.len() as u64;
-            for word in bytes.chunks(8) {
-                let mut padded = [0; 8];
-                padded[..word.len()].copy_from_slice(word);
-                hash = (hash ^ u64::from_le_bytes(padded))
-                    .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                    .rotate_left(29);
-            }
-            format!("{hash:016x}")
-        };
-        binary.map_or_else(|_| "unknown".to_owned(), hash)
-    })
 }
 
 /// Converts a test's name to the name of a file or folder.

@@ -4,6 +4,7 @@
 //! and data, the unwinding of threads, the kind of workers, and the command that starts the program
 //! again. A check has a reference to it. No module above depends on the front end.
 
+mod build;
 mod library;
 mod running_binary;
 mod shell;
@@ -17,6 +18,7 @@ use std::panic::RefUnwindSafe;
 use raddle_engine::CheckName;
 use raddle_report::Place;
 
+pub(crate) use build::fingerprint as build_fingerprint;
 pub use library::Library;
 pub use running_binary::RunningBinary;
 pub use shell::shell_word;

@@ -18,7 +18,7 @@ use raddle_engine::strategy::Reach;
 use raddle_engine::{CheckName, CutCounts};
 
 use crate::persist::saved;
-use crate::program::Program;
+use crate::program::{Program, build_fingerprint};
 use crate::runtime::Places;
 use crate::runtime::interrupts::{self, Listening};
 use crate::runtime::sampled_clock::Clock;
@@ -276,7 +276,7 @@ impl Saving {
 
     /// Returns the settings that must be the same for the search to be resumed.
     fn settings(&self) -> Vec<(String, String)> {
-        let program = (PROGRAM, saved::program_fingerprint().to_owned());
+        let program = (PROGRAM, build_fingerprint().to_owned());
         let all = [program].into_iter().chain(self.settings.iter().cloned());
         all.map(|(name, value)| (name.to_owned(), value)).collect()
     }

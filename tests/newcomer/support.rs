@@ -236,3 +236,33 @@ pub fn text_after<'a>(message: &'a str, start: &str) -> &'a str {
     let (_, rest) = message.split_once(start).expect(start);
     rest.split('"').next().expect("a string ends")
 }
+
+/// The command line, built from this workspace.
+pub fn cargo_raddle() -> PathBuf {
+    let mut build = Command::new(env!("CARGO"));
+    let target = builds()
+        .parent()
+        .expect("cargo's folder for tests is in the target folder");
+    build
+        .args([
+            "build",
+            "--offline",
+            "--package",
+            "cargo-raddle",
+            "--message-format",
+            "json",
+        ])
+        .current_dir(workspace())
+        .env("CARGO_TARGET_DIR", target);
+    let build = finish(&mut build).exits(0);
+    text_after(&build.stdout, r#""executable":""#).into()
+}
+
+/// Runs `cargo raddle` with these words in the newcomer's crate.
+pub fn command_line(newcomer: &Newcomer) -> impl Fn(&str) -> Finished {
+    let program = cargo_raddle();
+    move |words| {
+        let mut command = newcomer.command(&program);
+        finish(command.arg("raddle").args(words.split_whitespace()))
+    }
+}

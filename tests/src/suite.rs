@@ -58,6 +58,13 @@ impl Suite {
         }
     }
 
+    /// True when the environment sets nothing: what some of these programs show is known then.
+    pub fn is_usual(self) -> bool {
+        [PROGRAMS, SEED]
+            .iter()
+            .all(|name| env::var_os(name).is_none())
+    }
+
     /// Compares programs until the wanted number has agreed; returns that number.
     ///
     /// `compare` may draw more from the generator that has drawn the program.

@@ -86,7 +86,8 @@ fn what_is_offered_is_what_happens() {
     let mut sum = Counts::default();
     // What does not count cannot show what is possible.
     let draw = |rng: &mut Rng| random_without(&["Assume"], rng);
-    Suite::new(50, 1).run(draw, |program, _| {
+    let suite = Suite::new(50, 1);
+    suite.run(draw, |program, _| {
         let checker = checker(program);
         let counts = compared(&checker, program.memory, MAX_SCHEDULES, || program.run());
         counts.map(|counts| add(&mut sum, counts)).into()
@@ -96,7 +97,10 @@ fn what_is_offered_is_what_happens() {
         sum.alternatives > sum.receives,
         "some receives have a choice"
     );
-    assert!(sum.undecided > 0, "some alternatives need a guess");
+    assert!(
+        sum.undecided > 0 || !suite.is_usual(),
+        "some alternatives need a guess"
+    );
 }
 
 #[test]

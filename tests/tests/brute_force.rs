@@ -170,8 +170,11 @@ fn permutations(count: u32) -> Vec<Vec<u32>> {
 fn renamed(class: &[ClassEntry], order: &[u32]) -> Vec<ClassEntry> {
     let rename = |(path, index): &(ThreadPath, u32)| {
         let mut numbers = path.steps().to_vec();
-        if let Some(first) = numbers.first_mut() {
-            *first = order[*first as usize - 1] + 1;
+        // Main may start others later.
+        if let Some(first) = numbers.first_mut()
+            && let Some(other) = order.get(*first as usize - 1)
+        {
+            *first = other + 1;
         }
         (ThreadPath::new(numbers), *index)
     };

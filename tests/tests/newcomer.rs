@@ -3,10 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
 
-use crate::support::{Finished, Newcomer, builds, finish, text_after, workspace};
+use crate::support::{Finished, Newcomer, builds, command_line, finish, workspace};
 
 const LOST: &str = "let seen = self.0.load(SeqCst);\n        self.0.store(seen + 1, SeqCst);";
 const KEPT: &str = "self.0.fetch_add(1, SeqCst);";
@@ -347,36 +345,6 @@ fn a_trait_cannot_be_implemented_for_both_types() {
     both.write("src/lib.rs", &format!("{start}impl Reset for raddle{end}"));
     both.cargo("check").exits(0);
     both.cargo("check --tests").exits(0);
-}
-
-/// The command line, built from this workspace.
-fn cargo_raddle() -> PathBuf {
-    let mut build = Command::new(env!("CARGO"));
-    let target = builds()
-        .parent()
-        .expect("cargo's folder for tests is in the target folder");
-    build
-        .args([
-            "build",
-            "--offline",
-            "--package",
-            "cargo-raddle",
-            "--message-format",
-            "json",
-        ])
-        .current_dir(workspace())
-        .env("CARGO_TARGET_DIR", target);
-    let build = finish(&mut build).exits(0);
-    text_after(&build.stdout, r#""executable":""#).into()
-}
-
-/// Runs `cargo raddle` with these words in the newcomer's crate.
-fn command_line(newcomer: &Newcomer) -> impl Fn(&str) -> Finished {
-    let program = cargo_raddle();
-    move |words| {
-        let mut command = newcomer.command(&program);
-        finish(command.arg("raddle").args(words.split_whitespace()))
-    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod axioms;
 mod brute_force;
 mod engine_messages;
 mod estimates;
+mod mutating;
 mod pointers;
 mod preemptions;
 mod race_axioms;

@@ -6,3 +6,4 @@ mod support;
 mod newcomer;
 mod round_trips;
 mod tutorial;
+mod weakest;

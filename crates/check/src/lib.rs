@@ -11,7 +11,7 @@ pub mod scheduler;
 mod settings;
 
 pub use driver::alternatives::{AlternativeList, AlternativeTerms};
-pub use driver::check::{check, replay, run_observed};
+pub use driver::check::{check, replay, run_observed, with_mutant};
 // Types that a check returns and that a program under test names.
 pub use raddle_report::{Failure, FailureKind, Layout, Place, Report};
 pub use settings::checker::Checker;

@@ -6,7 +6,7 @@ use raddle_check::Checker;
 
 pub use crate::labelled::label;
 pub use raddle_check::runtime::LocalId;
-pub use raddle_check::{reading, run_observed};
+pub use raddle_check::{reading, run_observed, with_mutant};
 pub use std::thread_local as std_thread_local;
 
 /// A type that a test function may return.

@@ -558,6 +558,17 @@ macro_rules! settings {
                 book: "it takes precedence over `RADDLE_STRATEGY`",
             }
 
+            /// Changes of single operations: the program runs as if its source were different.
+            mutant: Mutant = Mutant::None;
+            {
+                kind: SettingKind::Name,
+                option: not("`cargo raddle mutants` and `cargo raddle orderings` set it"),
+                variable: is("RADDLE_MUTANT"),
+                flag: not("`cargo raddle mutants` and `cargo raddle orderings` set it"),
+                default: "none",
+                book: "`FILE:LINE:COLUMN OPERATION CHANGE`, as `cargo raddle mutants --list` prints; several with `;` between them. See [Mutants](mutants.md)",
+            }
+
             /// Output of progress: lines, or nothing even on a terminal.
             log: Log = Log::default();
             {

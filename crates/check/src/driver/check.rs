@@ -54,6 +54,16 @@ pub fn run_observed(
     checker.run_observed(&body, Some(observer))
 }
 
+/// Changes operations of the program, for raddle's own tests.
+///
+/// # Panics
+///
+/// If the text is not one that `RADDLE_MUTANT` takes.
+pub fn with_mutant(mut checker: Checker, mutant: &str) -> Checker {
+    checker.mutant = mutant.parse().unwrap_or_else(|error| panic!("{error}"));
+    checker
+}
+
 /// Replays a schedule and returns the report, without a trace of it in files or among the events.
 #[track_caller]
 pub fn replay(mut checker: Checker, schedule: Schedule, body: impl Fn() + Send + Sync) -> Report {

@@ -7,6 +7,7 @@ mod completeness;
 mod cuts;
 mod early_frees;
 mod known_schedules;
+mod mutants;
 mod phases;
 #[cfg(target_os = "linux")]
 pub(crate) mod processes;

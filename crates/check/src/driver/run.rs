@@ -14,6 +14,7 @@ use raddle_report::{
 use crate::driver::alternatives;
 use crate::driver::auto::Remainder;
 use crate::driver::known_schedules::{self, Replayed};
+use crate::driver::mutants::ReachedOperations;
 use crate::driver::phases::{self, Budget, Patience, phases};
 use crate::driver::resume::SavedSearch;
 use crate::driver::status::Status;
@@ -118,13 +119,17 @@ pub(crate) fn run_reporting(
     context.share_places(&places);
     context.name_variables(checker.names_variables || checker.is_directed());
     let observer = observer.map(Mutex::new);
+    let operations = ReachedOperations::of(checker, &places);
     let observe = |execution: &Execution| {
         if let Some(observer) = &observer {
             observer.lock().unwrap_or_else(PoisonError::into_inner)(execution);
         }
+        if let Some(operations) = &operations {
+            operations.see(execution);
+        }
     };
     let mut worker = Worker::new(checker, context, &fatal, deadline);
-    worker.observer = observer.as_ref().map(|_| &observe as _);
+    worker.observer = (observer.is_some() || operations.is_some()).then_some(&observe as _);
     let known = known.failures;
     worker.seen = known.iter().map(Failure::gist).collect();
     let found = !known.is_empty();
@@ -205,6 +210,9 @@ pub(crate) fn run_reporting(
         worker.report.set_estimate(estimate.into());
     }
     worker.write_batch(true);
+    if let (Some(operations), Some(check)) = (&operations, &name) {
+        events::mutants(check, operations.mutants());
+    }
     let mut report = finish(worker, name, start, history);
     if let Some(earlier) = history.and_then(|history| history.earlier()) {
         report.set_earlier(earlier);

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCs
 use std::time::{Duration, Instant};
 
 use raddle_engine::strategy::Exhaustive;
-use raddle_engine::{Execution, Exploration, Operation, SiteId};
+use raddle_engine::{self as engine, ChangedSite, Execution, Exploration, Operation, SiteId};
 use raddle_report::Names;
 
 use crate::explain::fatal_report::FatalReport;
@@ -222,8 +222,12 @@ impl Trial<'_> {
         let context = (self.checker).context(exploration, Arc::new(FatalReport::default()));
         context.share_places(&self.names.places());
         context.with_exploration(|exploration| {
-            let places = change.iter().map(|&(weak, ordering)| (weak.site, ordering));
-            exploration.world().strengthen(places.collect());
+            let changes = change.iter().map(|&(weak, ordering)| ChangedSite {
+                site: weak.site,
+                label: String::new(),
+                change: engine::Change::Stronger(ordering),
+            });
+            exploration.world().add_changes(changes);
         });
         let _watch = watchdog::watch(&context, self.checker.watchdog, until);
         let mut failures: Vec<Signature> = Vec::new();

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::sync::OnceLock;
 
 use raddle_engine::CheckName;
-use raddle_report::event::{Event, Finished, Happening, Progress};
+use raddle_report::event::{Event, Finished, Happening, Mutants, Progress};
 use raddle_report::{Failure, Report, Trace};
 
 use crate::program::RunningBinary;
@@ -96,6 +96,11 @@ pub(crate) fn failure(check: &CheckName, failure: &Failure) {
     if are_wanted() {
         write(check, Happening::Failure(failure.into()));
     }
+}
+
+/// Writes what is known about changed operations.
+pub(crate) fn mutants(check: &CheckName, mutants: Mutants) {
+    write(check, Happening::Mutants(mutants));
 }
 
 /// Writes the execution of a replay, failing or not.

@@ -46,8 +46,8 @@ use raddle_engine::check::memory_error::Moment;
 use raddle_engine::object::Object;
 use raddle_engine::object::once::Once;
 use raddle_engine::{
-    Execution, Exploration, LocationId, ObjectId, Operation, Reply, SiteId, Step, ThreadId,
-    ThreadPath, World,
+    ChangedSite, Execution, Exploration, LocationId, ObjectId, Operation, Reply, SiteId, Step,
+    ThreadId, ThreadPath, World,
 };
 use raddle_report::{Names, Place};
 
@@ -164,6 +164,8 @@ pub struct Context {
     intrusions: Arc<Intrusions>,
     /// Number of marks of foreign threads when the execution began.
     marks_before: Cell<u64>,
+    /// Operations that differ from those of the program, with their places as text.
+    changes: RefCell<Vec<ChangedSite<String>>>,
 }
 
 impl Context {
@@ -214,6 +216,22 @@ impl Context {
             registration: RefCell::new(registration),
             intrusions: intrusions.unwrap_or_default(),
             marks_before: Cell::new(0),
+            changes: RefCell::default(),
+        }
+    }
+
+    /// Changes the operations at these places, which are texts. Called before the first execution.
+    pub(crate) fn set_changes(&self, changes: &[ChangedSite<String>]) {
+        *self.changes.borrow_mut() = changes.to_vec();
+        self.apply_changes();
+    }
+
+    fn apply_changes(&self) {
+        let changes = self.changes.borrow();
+        if !changes.is_empty() {
+            let places = self.places();
+            let changes = changes.iter().map(|it| it.at(places.of_text(&it.site)));
+            self.with_world(|world| world.set_changes(changes.collect()));
         }
     }
 
@@ -231,6 +249,7 @@ impl Context {
     /// Uses the site numbers of other workers of the same check. Called before the first execution.
     pub(crate) fn share_places(&self, places: &Arc<Places>) {
         *self.sites.borrow_mut() = Sites::new(Arc::clone(places));
+        self.apply_changes();
     }
 
     /// Returns the places that the workers of the check have used.

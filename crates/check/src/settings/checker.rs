@@ -20,6 +20,7 @@ use crate::scheduler::{Scheduler, Schedulers};
 use crate::settings::checkpoints::Every;
 use crate::settings::fields::{FromValue, Keep};
 use crate::settings::log::Log;
+use crate::settings::mutant::Mutant;
 use crate::settings::options::{Classes, Level, Memory, Reduction, Strategy};
 
 /// Maximum number of events of an execution, unless `max_events` is set.
@@ -230,6 +231,7 @@ impl Checker {
     ) -> Context {
         let context = Context::new(exploration, self.program, self.stack_size, fatal);
         context.set_reuses_memory(self.reuse_memory);
+        context.set_changes(self.mutant.changes());
         context
     }
 

@@ -13,6 +13,7 @@ use raddle_settings::Value;
 use crate::settings::checkpoints::Every;
 use crate::settings::environment;
 use crate::settings::log::Log;
+use crate::settings::mutant::Mutant;
 use crate::settings::options::{Classes, Level, Memory, Reduction, Strategy, UnknownName};
 
 /// A field that keeps a value of type `T`.
@@ -99,6 +100,7 @@ from_value! {
         _ => Log::Progress,
     }),
     Schedule: Value::Text(text) => environment::schedule(text),
+    Mutant: Value::Text(text) => text.parse(),
     Guarantee: Value::Guarantee { name, bound } => Ok(match name {
         "exhaustive" => Guarantee::Exhaustive,
         "reduced" => Guarantee::Reduced,

@@ -6,5 +6,6 @@ pub(crate) mod checkpoints;
 pub(crate) mod environment;
 pub(crate) mod fields;
 pub(crate) mod log;
+pub(crate) mod mutant;
 pub(crate) mod options;
 pub(crate) mod samplers;

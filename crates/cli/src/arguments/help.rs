@@ -91,6 +91,46 @@ Environment:
   NO_COLOR       disables colours if set
 ";
 
+pub const MUTANTS: &str = "\
+Each change is made while the tests run, without another build: a weaker memory ordering of an atomic operation or a
+fence, a fence or a notification left out, `notify_one` instead of `notify_all`, a wake-up of a parked thread or the
+return of a permit left out. A change that no test notices is a gap in the tests, or makes no difference to them.
+
+Examples:
+  cargo raddle mutants                   all changes that the tests reach
+  cargo raddle mutants --list            list them
+  cargo raddle mutants queue --jobs 4    judged by the tests with `queue` in the name
+  cargo raddle mutants --in-diff main    changes of lines that differ from the branch main
+  cargo raddle mutants --shard 2/8       the second of eight parts, for one of eight machines
+
+Code of tests stays as it is: files in `tests`, `examples` and `benches`, and what follows `#[cfg(test)]` in others.
+
+Environment:
+  CARGO     cargo executable; set by cargo
+  NO_COLOR  disables colours if set
+
+Exit code: 0 every change was noticed, 1 some were not, 2 wrong usage, failed build, tests that fail as they are or
+internal error, 130 interrupted.";
+
+pub const ORDERINGS: &str = "\
+Weakens the memory ordering of every atomic operation and fence that the tests reach, as far as every test still
+passes with every behaviour run, all changes together. Only tests that run every behaviour take part: where one of the
+others reaches an operation, its ordering stays.
+
+Examples:
+  cargo raddle orderings                        a table, and a patch
+  cargo raddle orderings --patch weaker.patch   the patch in a file, for `git apply`
+  cargo raddle orderings queue                  judged by the tests with `queue` in the name
+
+The result is as good as the tests: an ordering that they do not need may be needed by other code. A change that the
+memory model cannot judge, because it has no load buffering and hardware has, is listed and is no part of the patch.
+
+Environment:
+  CARGO     cargo executable; set by cargo
+  NO_COLOR  disables colours if set
+
+Exit code: 0 done, 2 wrong usage, failed build, tests that fail as they are or internal error, 130 interrupted.";
+
 pub const REPORT: &str = "\
 Examples:
   cargo raddle test --report pages    check, and write a page for each check

@@ -13,8 +13,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Error, Parser, Subcommand};
 
 use subcommands::{
-    CompilerArguments, CompletionsArguments, CoverageArguments, ManualArguments, ReplayArguments,
-    ReportArguments, RunArguments, SetupArguments, TestArguments,
+    CompilerArguments, CompletionsArguments, CoverageArguments, ManualArguments, MutantsArguments,
+    OrderingsArguments, ReplayArguments, ReportArguments, RunArguments, SetupArguments,
+    TestArguments,
 };
 
 /// Check concurrent code under many schedules.
@@ -41,6 +42,12 @@ pub enum Command {
     /// Rebuild the HTML report of a run from its data and open the index.
     #[command(after_help = help::with_exit_codes(help::REPORT))]
     Report(ReportArguments),
+    /// Change operations one by one and tell which changes the tests notice.
+    #[command(after_help = help::MUTANTS)]
+    Mutants(MutantsArguments),
+    /// Find the weakest memory orderings under which the tests still pass, as a patch.
+    #[command(after_help = help::ORDERINGS)]
+    Orderings(OrderingsArguments),
     /// Show recorded coverage and executions of tests with `remember = true`.
     #[command(after_help = help::with_exit_codes(help::COVERAGE))]
     Coverage(CoverageArguments),

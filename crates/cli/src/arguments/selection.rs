@@ -29,7 +29,7 @@ impl Colour {
 }
 
 /// Features, profile and files of a build, as for `cargo build`.
-#[derive(Args, Debug, Default, PartialEq)]
+#[derive(Args, Clone, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Options of cargo")]
 pub struct BuildArguments {
     /// Features to build with, separated by commas or spaces; may be repeated.
@@ -115,7 +115,7 @@ impl BuildArguments {
 }
 
 /// Packages, targets and features, as for `cargo test`.
-#[derive(Args, Debug, Default, PartialEq)]
+#[derive(Args, Clone, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Options of cargo")]
 pub struct CargoArguments {
     /// Test only this package; may be repeated.

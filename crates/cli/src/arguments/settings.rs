@@ -17,13 +17,13 @@ use raddle_settings::{Flag, Scope, Setting, SettingKind, TABLE, Value};
 pub type Environment = Vec<(&'static str, OsString)>;
 
 /// Settings of the checks in tests and programs.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SettingFlags {
     given: Vec<GivenFlag>,
 }
 
 /// The variable of a flag that was given, and the value.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct GivenFlag {
     scope: Scope,
     variable: &'static str,

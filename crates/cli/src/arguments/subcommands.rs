@@ -78,6 +78,106 @@ impl TestArguments {
     }
 }
 
+/// The tests that judge changed operations.
+#[derive(Args, Debug, Default, PartialEq)]
+pub struct JudgeArguments {
+    /// Use only tests whose name contains this text.
+    pub filter: Option<String>,
+
+    /// Use only the test whose name is the filter.
+    #[arg(long, requires = "filter")]
+    pub exact: bool,
+
+    /// Number of processes to run in parallel; the number of cores by default.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub jobs: Option<u64>,
+
+    /// Also change operations in the code of tests.
+    #[arg(long)]
+    pub in_tests: bool,
+
+    /// Other arguments for `cargo test`.
+    #[arg(last = true, value_name = "ARGS-FOR-CARGO-TEST")]
+    pub for_cargo: Vec<OsString>,
+
+    #[command(flatten)]
+    pub cargo: CargoArguments,
+
+    #[command(flatten)]
+    pub settings: SettingFlags,
+}
+
+impl JudgeArguments {
+    /// Returns the arguments that select and build the same tests.
+    pub fn as_test(&self) -> TestArguments {
+        TestArguments {
+            filter: self.filter.clone(),
+            exact: self.exact,
+            jobs: self.jobs,
+            for_cargo: self.for_cargo.clone(),
+            cargo: self.cargo.clone(),
+            settings: self.settings.clone(),
+            ..TestArguments::default()
+        }
+    }
+}
+
+#[derive(Args, Debug, Default, PartialEq)]
+pub struct MutantsArguments {
+    #[command(flatten)]
+    pub tests: JudgeArguments,
+
+    /// List the changes, and try none.
+    #[arg(long)]
+    pub list: bool,
+
+    /// Try only changes in lines that differ from this revision of git.
+    #[arg(long, value_name = "REV")]
+    pub in_diff: Option<String>,
+
+    /// Try only one part of the changes: part K of N, such as 1/4.
+    #[arg(long, value_name = "K/N")]
+    pub shard: Option<Shard>,
+
+    /// Print the results as lines of JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A part of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    pub part: usize,
+    pub of: usize,
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').and_then(|(part, of)| {
+            Some(Shard {
+                part: part.parse().ok()?,
+                of: of.parse().ok()?,
+            })
+        });
+        numbers
+            .filter(|shard| (1..=shard.of).contains(&shard.part))
+            .ok_or_else(|| format!("`{text}` is not K/N with K from 1 to N"))
+    }
+}
+
+#[derive(Args, Debug, Default, PartialEq)]
+pub struct OrderingsArguments {
+    #[command(flatten)]
+    pub tests: JudgeArguments,
+
+    /// Write the patch to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub patch: Option<PathBuf>,
+}
+
 #[derive(Args, Debug, PartialEq)]
 pub struct ReplayArguments {
     /// Name of the test, as printed by `cargo test`, or a part that no other name has.

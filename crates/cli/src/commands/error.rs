@@ -32,6 +32,24 @@ pub enum Error {
     TestsBroke,
     /// Some tests exceeded the event limit.
     TestsTooLong,
+    /// A test does not pass without a change.
+    FailsUnchanged {
+        test: String,
+        why: String,
+    },
+    /// The tests reach nothing that could be changed.
+    NothingToChange {
+        in_tests: usize,
+    },
+    /// Changes that are possible one after the other are not possible together.
+    NotTogether {
+        why: String,
+    },
+    /// git could not list the changed lines.
+    NoDiff {
+        revision: String,
+        problem: String,
+    },
     /// No test binary is linked with raddle.
     NothingUsesRaddle,
     /// Settings of native programs were given without `--native`.
@@ -128,6 +146,30 @@ impl fmt::Display for Error {
             Self::TestsTooLong => f.write_str(
                 "some tests exceed the event limit, and neither passed nor failed\n  \
                  help: reduce their work, or raise the limit with `--max-events`",
+            ),
+            Self::FailsUnchanged { test, why } => write!(
+                f,
+                "`{test}` does not pass as it is: {why}\n  \
+                 help: run `cargo raddle test {test}` first",
+            ),
+            Self::NothingToChange { in_tests: 0 } => f.write_str(
+                "the tests reach no operation that could be changed\n  \
+                 help: only operations of raddle's types inside a check are changed",
+            ),
+            Self::NothingToChange { in_tests } => write!(
+                f,
+                "the tests reach no operation that could be changed outside their own code, and {in_tests} in it\n  \
+                 help: --in-tests changes these too",
+            ),
+            Self::NotTogether { why } => write!(
+                f,
+                "the weaker orderings do not pass all tests together: {why}\n  \
+                 help: weaken the orderings that `cargo raddle mutants` finds one by one",
+            ),
+            Self::NoDiff { revision, problem } => write!(
+                f,
+                "git does not tell what differs from `{revision}`: {problem}\n  \
+                 help: give a revision that `git diff` knows, inside a repository",
             ),
             Self::NothingUsesRaddle => f.write_str(
                 "no test here uses raddle\n  \

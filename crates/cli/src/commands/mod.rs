@@ -5,8 +5,10 @@ mod completions;
 mod coverage;
 mod error;
 mod manual;
+mod mutants;
 mod native_process;
 mod near_names;
+mod orderings;
 mod replay;
 mod report;
 mod run;
@@ -32,6 +34,14 @@ pub fn execute(command: Command) -> Result<Verdict, Error> {
             replay::run(&cargo.with_files(files(&arguments.cargo.build)), arguments)
         }
         Command::Report(arguments) => report::run(&arguments),
+        Command::Mutants(arguments) => {
+            let files = files(&arguments.tests.cargo.build);
+            mutants::run(&cargo.with_files(files), &arguments)
+        }
+        Command::Orderings(arguments) => {
+            let files = files(&arguments.tests.cargo.build);
+            orderings::run(&cargo.with_files(files), &arguments)
+        }
         Command::Coverage(arguments) => coverage::run(&cargo, arguments),
         Command::Run(arguments) => {
             let files = files(&arguments.selection.build);

@@ -18,7 +18,7 @@ use crate::run::outcome::{TestOutcome, TestVerdict};
 use crate::run::runner::Runner;
 use crate::toolchain;
 use crate::toolchain::binaries::{Test, TestBinary};
-use crate::toolchain::cargo::Cargo;
+use crate::toolchain::cargo::{Cargo, Workspace};
 use crate::toolchain::{data_directory, rust};
 
 pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
@@ -32,19 +32,12 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
         return run_doc_tests(cargo, options, &for_cargo, for_tests);
     }
     let format = format(options);
-    let built = build(cargo, options, &for_cargo, format)?;
-    let workspace = cargo.workspace()?;
-    let mut environment = environment(options);
-    let binaries = match options.native {
-        true => {
-            environment.extend(data_directory::for_native_tests(&workspace.target));
-            built
-        }
-        false => with_raddle(built)?,
-    };
-    let exact = options.exact.then(|| OsString::from("--exact"));
-    let for_tests: Vec<_> = for_tests.iter().cloned().chain(exact).collect();
-    let tests = list(&binaries, options.filter.as_deref(), &for_tests)?;
+    let BuiltTests {
+        binaries,
+        tests,
+        workspace,
+        environment,
+    } = build_tests(cargo, options)?;
     if options.list {
         print_names(&binaries, &tests);
         return Ok(Verdict::Passed);
@@ -71,6 +64,38 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
         junit::write(path, &binaries, &tests, &outcomes)?;
     }
     verdict(&outcomes)
+}
+
+/// The selected tests, ready to run.
+pub struct BuiltTests {
+    pub binaries: Vec<TestBinary>,
+    pub tests: Vec<Test>,
+    pub workspace: Workspace,
+    pub environment: Environment,
+}
+
+/// Builds the tests and lists those that are selected.
+pub fn build_tests(cargo: &Cargo, options: &TestArguments) -> Result<BuiltTests, Error> {
+    let (for_cargo, for_tests) = options.split();
+    let built = build(cargo, options, &for_cargo, format(options))?;
+    let workspace = cargo.workspace()?;
+    let mut environment = environment(options);
+    let binaries = match options.native {
+        true => {
+            environment.extend(data_directory::for_native_tests(&workspace.target));
+            built
+        }
+        false => with_raddle(built)?,
+    };
+    let exact = options.exact.then(|| OsString::from("--exact"));
+    let for_tests: Vec<_> = for_tests.iter().cloned().chain(exact).collect();
+    let tests = list(&binaries, options.filter.as_deref(), &for_tests)?;
+    Ok(BuiltTests {
+        binaries,
+        tests,
+        workspace,
+        environment,
+    })
 }
 
 /// Runs `cargo test --doc`, because only cargo can run doc tests.

@@ -4,6 +4,7 @@ pub mod diagnostics;
 pub mod error;
 pub mod export;
 pub mod junit;
+pub mod patch;
 pub mod plural;
 pub mod progress;
 pub mod reporter;

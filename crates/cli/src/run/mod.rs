@@ -2,6 +2,7 @@
 
 pub mod interrupts;
 pub mod leftovers;
+pub mod mutant;
 pub mod outcome;
 pub mod parallel;
 pub mod runner;

@@ -1,5 +1,6 @@
 //! Runs tests in parallel, each in its own process, and forwards their events.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,8 @@ use crate::run::interrupts::{self, StopRequest};
 use crate::run::parallel::run_in_parallel;
 use crate::toolchain::binaries::{Test, TestBinary};
 
-/// Interval between two polls of a running test. Short enough for a progress bar.
+/// First and longest interval between two polls of a running test. Short enough for a progress bar.
+const FIRST_INTERVAL: Duration = Duration::from_millis(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// A message about a running test, with the index of the test.
@@ -61,29 +63,50 @@ impl Runner<'_> {
     fn run_test(&self, index: usize, sender: &Sender<TestMessage>) {
         // The receiver outlives all senders.
         let _ = sender.send(TestMessage::Started(index));
+        let finished = self.run_one(index, index, &[], |event| {
+            let _ = sender.send(TestMessage::Event(index, event));
+        });
+        let _ = sender.send(TestMessage::Finished(index, finished));
+    }
+
+    /// Runs a test with more variables, and passes its events to `receive`. `run` is a number that no other running
+    /// test has.
+    pub fn run_one(
+        &self,
+        index: usize,
+        run: usize,
+        variables: &[(&str, &OsStr)],
+        receive: impl FnMut(Value),
+    ) -> FinishedProcess {
         let start = Instant::now();
-        let status = self.run_process(index, sender);
-        let output = fs::read(self.file(index, "output")).unwrap_or_default();
-        let finished = FinishedProcess {
+        let status = self.run_process(index, run, variables, receive);
+        let output = fs::read(self.file(run, "output")).unwrap_or_default();
+        FinishedProcess {
             status,
             time: start.elapsed(),
             output: String::from_utf8_lossy(&output).into_owned(),
-        };
-        let _ = sender.send(TestMessage::Finished(index, finished));
+        }
     }
 
     fn file(&self, index: usize, extension: &str) -> PathBuf {
         self.directory.join(format!("{index}.{extension}"))
     }
 
-    fn run_process(&self, index: usize, sender: &Sender<TestMessage>) -> io::Result<ExitStatus> {
+    fn run_process(
+        &self,
+        index: usize,
+        run: usize,
+        variables: &[(&str, &OsStr)],
+        mut receive: impl FnMut(Value),
+    ) -> io::Result<ExitStatus> {
         let test = &self.tests[index];
-        let output = File::create(self.file(index, "output"))?;
-        let events = self.file(index, "events");
+        let output = File::create(self.file(run, "output"))?;
+        let events = self.file(run, "events");
         let mut follower = LineFollower::new(&events)?;
         let mut command = self.binaries[test.binary].test_command(&test.name);
         command
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .envs(variables.iter().copied())
             .env("RADDLE_EVENTS", &events)
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
@@ -94,20 +117,17 @@ impl Runner<'_> {
         kill_with_parent(&mut command);
         let mut child = ChildGuard(command.spawn()?);
         let mut stop_request = StopRequest::default();
-        let mut send_events = || {
-            follower.read(|event| {
-                let _ = sender.send(TestMessage::Event(index, event));
-            })
-        };
+        let mut interval = FIRST_INTERVAL;
         loop {
             // Before the last read, so that no event of an ended process is missed.
             let status = child.0.try_wait()?;
-            send_events()?;
+            follower.read(&mut receive)?;
             if let Some(status) = status {
                 return Ok(status);
             }
             stop_request.forward(&mut child.0);
-            thread::sleep(POLL_INTERVAL);
+            thread::sleep(interval);
+            interval = (interval * 2).min(POLL_INTERVAL);
         }
     }
 }

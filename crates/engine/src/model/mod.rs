@@ -1,6 +1,7 @@
 //! The record of an execution: operations, events, its ending, and its names and schedules.
 
 pub(crate) mod access;
+pub(crate) mod change;
 pub(crate) mod choice;
 pub(crate) mod ending;
 pub(crate) mod estimate;

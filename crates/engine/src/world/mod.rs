@@ -26,8 +26,6 @@ pub use cells::Past;
 pub use policy::Policy;
 pub use undo::LocalStates;
 
-use std::sync::atomic::Ordering;
-
 use crate::base::ids::{EventId, SiteId, ThreadId};
 use crate::base::outcome::{Outcome, Resolution};
 use crate::base::reply::Reply;
@@ -36,6 +34,7 @@ use crate::memory::happens_before::{HappensBefore, LatestWrites};
 use crate::memory::races::Races;
 use crate::memory::views::Views;
 use crate::memory::{Model, Weakness};
+use crate::model::change::ChangedSite;
 use crate::model::choice::Choice;
 use crate::model::ending::{Ending, Record};
 use crate::model::execution::{Execution, ThreadInfo};
@@ -368,8 +367,8 @@ pub struct World<D> {
     positions: Positions,
     /// True when every access of a cell is recorded.
     keeps_accesses: bool,
-    /// Sites whose accesses and fences get a stronger ordering than in the program.
-    stronger: Vec<(SiteId, Ordering)>,
+    /// Sites whose operations differ from those of the program.
+    changes: Vec<ChangedSite<SiteId>>,
 }
 
 impl<D: Dispatch> World<D> {
@@ -391,7 +390,7 @@ impl<D: Dispatch> World<D> {
             has_cells: false,
             positions: Positions::default(),
             keeps_accesses: false,
-            stronger: Vec::new(),
+            changes: Vec::new(),
         }
     }
 
@@ -424,33 +423,42 @@ impl<D: Dispatch> World<D> {
         true
     }
 
-    /// Sets the orderings of accesses and fences at these sites from now on.
-    pub fn strengthen(&mut self, places: Vec<(SiteId, Ordering)>) {
-        self.stronger = places;
+    /// Changes the operations at these sites from now on, and no others.
+    pub fn set_changes(&mut self, changes: Vec<ChangedSite<SiteId>>) {
+        self.changes = changes;
+    }
+
+    /// Changes the operations at these sites, too.
+    pub fn add_changes(&mut self, changes: impl IntoIterator<Item = ChangedSite<SiteId>>) {
+        self.changes.extend(changes);
     }
 
     /// Announces `operation` of the running thread and decides which thread runs next.
-    // Strengthened orderings are a separate call: if both cases met in one variable, the operation
+    // Changed operations are a separate call: if both cases met in one variable, the operation
     // would go through memory, and `announce` could not be specialized for its caller's variant.
     #[inline(always)]
     pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
-        if !self.stronger.is_empty() {
-            return self.request_strengthened(thread, operation, site);
+        if !self.changes.is_empty() {
+            return self.request_changed(thread, operation, site);
         }
         self.request_as_is(thread, operation, site)
     }
 
     #[cold]
     #[inline(never)]
-    fn request_strengthened(
-        &mut self,
-        thread: ThreadId,
-        operation: Operation,
-        site: SiteId,
-    ) -> Step {
-        let place = self.stronger.iter().find(|(place, _)| *place == site);
-        let operation = place.map_or(operation, |&(_, ordering)| operation.with(ordering));
-        self.request_as_is(thread, operation, site)
+    fn request_changed(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
+        let is_changed = |it: &&ChangedSite<SiteId>| {
+            it.site == site && (it.label.is_empty() || it.label == operation.label())
+        };
+        let mut changes = self.changes.iter().filter(is_changed);
+        let changed = changes.try_fold(operation, |operation, it| it.change.apply(operation));
+        match changed {
+            Some(operation) => self.request_as_is(thread, operation, site),
+            None => {
+                self.state.threads[thread.index()].reply = Reply::DONE;
+                Step::Run(thread)
+            }
+        }
     }
 
     #[inline(always)]

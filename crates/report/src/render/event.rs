@@ -46,8 +46,29 @@ pub enum Happening<'a> {
         /// Steps of the replayed execution.
         trace: &'a Trace,
     },
+    /// Changes of operations were asked for.
+    Mutants(Mutants),
     /// The check has ended.
     Finished(Finished),
+}
+
+/// What a check found out about changes of its operations.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Mutants {
+    /// Changes that could be made.
+    pub possible: Vec<PossibleMutant>,
+    /// Places of changed operations that a cycle of program order and reads-from could use, so that a change may have
+    /// an effect on hardware that the memory model does not have.
+    pub load_buffering: Vec<String>,
+}
+
+/// A change that could be made.
+#[derive(Clone, Debug, Serialize)]
+pub struct PossibleMutant {
+    /// The change as `RADDLE_MUTANT` takes it.
+    pub mutant: String,
+    /// The operation in the program.
+    pub operation: String,
 }
 
 /// Progress of a check.

@@ -1,0 +1,246 @@
+//! Changes of single operations, and tests as their judges.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::run::outcome::{TestOutcome, TestVerdict};
+use crate::run::runner::Runner;
+
+/// A change of the operations at one place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mutant {
+    pub file: String,
+    pub line: u32,
+    pub column: u32,
+    /// Operation with its orderings: `store Release`.
+    pub operation: String,
+    /// The change in one word: `Relaxed`, `failure=Acquire`, `notify-one`, `omit`.
+    pub change: String,
+}
+
+impl Mutant {
+    /// Reads a change and the description of its operation, as a check lists them.
+    pub fn from_event(possible: &Value) -> Option<Self> {
+        let mut words = possible["mutant"].as_str()?.rsplitn(3, ' ');
+        let (change, _label, place) = (words.next()?, words.next()?, words.next()?);
+        let mut parts = place.rsplitn(3, ':');
+        Some(Mutant {
+            column: parts.next()?.parse().ok()?,
+            line: parts.next()?.parse().ok()?,
+            file: parts.next()?.to_owned(),
+            operation: possible["operation"].as_str()?.to_owned(),
+            change: change.to_owned(),
+        })
+    }
+
+    /// The place as checks write it.
+    pub fn place(&self) -> String {
+        format!("{}:{}:{}", self.file, self.line, self.column)
+    }
+
+    /// The word for the operation: `store`.
+    pub fn label(&self) -> &str {
+        self.operation.split(' ').next().unwrap_or_default()
+    }
+
+    /// The change as `RADDLE_MUTANT` takes it.
+    pub fn variable(&self) -> String {
+        format!("{} {} {}", self.place(), self.label(), self.change)
+    }
+
+    /// True when the operation is in the code of a test, by the usual layout of crates.
+    pub fn is_in_test(&self, root: &Path) -> bool {
+        let of_tests = ["tests", "examples", "benches"];
+        let mut folders = Path::new(&self.file).components();
+        if folders.any(|it| of_tests.iter().any(|name| it.as_os_str() == *name)) {
+            return true;
+        }
+        let source = std::fs::read_to_string(root.join(&self.file)).unwrap_or_default();
+        let mut lines = source.lines().take(self.line as usize);
+        lines.any(|line| line.trim_start().starts_with("#[cfg(test)]"))
+    }
+
+    /// True when the file belongs to the workspace, and not to a dependency.
+    pub fn is_in(&self, root: &Path) -> bool {
+        let file = Path::new(&self.file);
+        (file.is_relative() && root.join(file).exists()) || file.starts_with(root)
+    }
+}
+
+impl fmt::Display for Mutant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let change = match self.change.as_str() {
+            "omit" => "left out",
+            change => change,
+        };
+        write!(f, "{}: {} -> {change}", self.place(), self.operation)
+    }
+}
+
+/// A test that has passed without a change.
+#[derive(Clone, Debug)]
+pub struct Judge {
+    /// Index of the test.
+    pub test: usize,
+    pub time: Duration,
+    /// True when every behaviour was run.
+    pub is_exhaustive: bool,
+    /// Changes of operations that it reaches.
+    pub mutants: Vec<Mutant>,
+}
+
+/// The end of a test with changed operations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// A test failed.
+    Killed {
+        /// Index of the test.
+        test: usize,
+        /// What went wrong in one line, with the number of executions.
+        headline: String,
+    },
+    /// Every test passed.
+    Survived {
+        /// True when every behaviour was run in all of them.
+        is_exhaustive: bool,
+        /// Places of changed operations that load buffering could use.
+        load_buffering: Vec<String>,
+    },
+    /// A test neither passed nor failed.
+    Undecided { test: usize, why: String },
+}
+
+/// Runs a test without a change; an error says why it cannot be a judge.
+pub fn appoint(runner: &Runner<'_>, test: usize) -> Result<Judge, String> {
+    let mut mutants = BTreeMap::new();
+    let outcome = run(runner, test, test, "list", |event| {
+        for possible in event["possible"].as_array().into_iter().flatten() {
+            if let Some(mutant) = Mutant::from_event(possible) {
+                mutants.entry(mutant).or_insert(());
+            }
+        }
+    });
+    match outcome.verdict {
+        TestVerdict::Passed => Ok(Judge {
+            test,
+            time: outcome.time,
+            is_exhaustive: is_exhaustive(&outcome),
+            mutants: mutants.into_keys().collect(),
+        }),
+        _ => Err(headline(&outcome)),
+    }
+}
+
+/// Runs tests with changes until one fails. `number` is one that no other running judgement has.
+pub fn judge(
+    runner: &Runner<'_>,
+    number: usize,
+    changes: &[&Mutant],
+    tests: impl IntoIterator<Item = usize>,
+) -> Judgement {
+    let changes: Vec<_> = changes.iter().map(|it| it.variable()).collect();
+    let changes = changes.join(";");
+    let (mut all_exhaustive, mut load_buffering) = (true, Vec::new());
+    for test in tests {
+        let outcome = run(runner, test, number, &changes, |event| {
+            let places = event["load_buffering"].as_array();
+            let places = places.into_iter().flatten().filter_map(Value::as_str);
+            load_buffering.extend(places.map(str::to_owned));
+        });
+        match outcome.verdict {
+            TestVerdict::Passed => all_exhaustive &= is_exhaustive(&outcome),
+            TestVerdict::Failed => {
+                return Judgement::Killed {
+                    test,
+                    headline: headline(&outcome),
+                };
+            }
+            _ => {
+                return Judgement::Undecided {
+                    test,
+                    why: headline(&outcome),
+                };
+            }
+        }
+    }
+    load_buffering.sort();
+    load_buffering.dedup();
+    Judgement::Survived {
+        is_exhaustive: all_exhaustive,
+        load_buffering,
+    }
+}
+
+fn run(
+    runner: &Runner<'_>,
+    test: usize,
+    number: usize,
+    changes: &str,
+    mut see: impl FnMut(&Value),
+) -> TestOutcome {
+    // Schedules of changed programs are not those of the user's.
+    let data = runner.directory.join(format!("{number}.data"));
+    let variables: [(&str, &OsStr); 4] = [
+        ("RADDLE_MUTANT", changes.as_ref()),
+        ("RADDLE_DIR", data.as_os_str()),
+        // A change that a test notices needs no story.
+        ("RADDLE_SHORTEN", "0".as_ref()),
+        ("RUST_BACKTRACE", "0".as_ref()),
+    ];
+    let mut outcome = TestOutcome::default();
+    let finished = runner.run_one(test, number, &variables, |event| {
+        outcome.record(&event);
+        if event["event"] == "mutants" {
+            see(&event);
+        }
+    });
+    outcome.finish(finished);
+    // Remaining files are removed with the directory.
+    let _ = std::fs::remove_dir_all(data);
+    outcome
+}
+
+/// True when every check of a test has run every behaviour.
+fn is_exhaustive(outcome: &TestOutcome) -> bool {
+    let weakest = outcome.weakest();
+    weakest.is_some_and(|result| result.guarantee() == "exhaustive")
+}
+
+fn headline(outcome: &TestOutcome) -> String {
+    let failure = outcome.failures.first().map(|it| it.headline().to_owned());
+    failure
+        .or_else(|| outcome.ending.clone())
+        .unwrap_or_else(|| {
+            let last = outcome
+                .output
+                .lines()
+                .rev()
+                .find(|line| line.contains("panicked"));
+            last.unwrap_or(outcome.verdict.word()).to_owned()
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_change_is_read_and_written() {
+        let event = json!({
+            "mutant": "src/a b.rs:7:9 compare-exchange failure=Relaxed",
+            "operation": "compare-exchange AcqRel, Acquire",
+        });
+        let mutant = Mutant::from_event(&event).unwrap();
+        assert_eq!(mutant.variable(), event["mutant"].as_str().unwrap());
+        let text = "src/a b.rs:7:9: compare-exchange AcqRel, Acquire -> failure=Relaxed";
+        assert_eq!(mutant.to_string(), text);
+        assert_eq!(Mutant::from_event(&json!({ "mutant": "x" })), None);
+    }
+}

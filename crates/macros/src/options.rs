@@ -170,6 +170,7 @@ impl Literal {
             | SettingKind::Strategy
             | SettingKind::Guarantee
             | SettingKind::Schedule
+            | SettingKind::Mutant
             | SettingKind::Name
             | SettingKind::Path => Self::Text,
         }

@@ -37,6 +37,8 @@ pub enum SettingKind {
     Guarantee,
     /// Token, text or file of a schedule.
     Schedule,
+    /// Changes of operations, each with its place, or `list`.
+    Mutant,
     /// Any name.
     Name,
     /// Path of a file or directory.
@@ -149,6 +151,9 @@ impl fmt::Display for SettingKind {
                 f.write_str("one of: exhaustive, reduced, bounded:N, delayed:N, sampled")
             }
             SettingKind::Schedule => f.write_str("a schedule: its token, its text or its file"),
+            SettingKind::Mutant => {
+                f.write_str("list, or FILE:LINE:COLUMN OPERATION CHANGE, several with `;`")
+            }
             SettingKind::Name => f.write_str("a name"),
             SettingKind::Path => f.write_str("a path"),
         }
@@ -241,6 +246,16 @@ impl SettingKind {
                 let bound = bound.and_then(|bound| u32::try_from(bound).ok());
                 let bound = bound.ok_or_else(|| bad(true))?;
                 Some(Value::Guarantee { name, bound })
+            }
+            SettingKind::Mutant => {
+                let is_change = |text: &str| {
+                    let place = text.trim().rsplitn(3, ' ').nth(2);
+                    let mut parts = place.into_iter().flat_map(|place| place.rsplitn(3, ':'));
+                    let mut number = || parts.next().and_then(digits).is_some();
+                    number() && number() && parts.next().is_some()
+                };
+                let is_mutant = trimmed == "list" || trimmed.split(';').all(is_change);
+                is_mutant.then_some(Value::Text(trimmed))
             }
             SettingKind::Strategy | SettingKind::Name => named(trimmed),
             SettingKind::Schedule | SettingKind::Path => named(text),

@@ -561,7 +561,7 @@ macro_rules! settings {
             /// Changes of single operations: the program runs as if its source were different.
             mutant: Mutant = Mutant::None;
             {
-                kind: SettingKind::Name,
+                kind: SettingKind::Mutant,
                 option: not("`cargo raddle mutants` and `cargo raddle orderings` set it"),
                 variable: is("RADDLE_MUTANT"),
                 flag: not("`cargo raddle mutants` and `cargo raddle orderings` set it"),

@@ -17,8 +17,8 @@ const MAX_EVENTS: usize = 1_000;
 /// Maximum number of events of an execution that is shown from its beginning. To describe a million takes seconds, after
 /// the time of the check may be over.
 const MAX_WHOLE: usize = 100_000;
-/// Number of events before the failure in the trace of a longer execution, as many as a page has room for.
-const MAX_END: usize = 20_000;
+/// Number of events before the failure in the trace of a longer execution; a page has room for 20,000.
+const MAX_END: usize = 10_000;
 /// Maximum number of steps in the schedule of an execution that had not ended when the time was over: no
 /// time is left to write tens of millions.
 const MAX_STEPS: usize = 100_000;

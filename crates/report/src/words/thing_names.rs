@@ -61,13 +61,15 @@ impl Shown {
         Shown::These(accessed.chain(conflict).collect())
     }
 
-    /// Returns the locations of the events from index `first` on, and of pending operations.
+    /// Returns the locations of the events from index `first` on, and of the operations that threads wait for or are
+    /// about to do.
     fn locations(first: usize, execution: &Execution) -> Self {
         if execution.locations.len() <= MAX_NAMED {
             return Shown::All;
         }
         let events = execution.events[first..].iter();
-        let pending = execution.pending.iter().flatten();
+        let pending = execution.pending.iter().chain(&execution.positions);
+        let pending = pending.flatten();
         let operations = events
             .map(|event| &event.operation)
             .chain(pending.map(|(operation, _)| operation));
@@ -178,8 +180,9 @@ impl SameName {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::sync::atomic::Ordering;
 
-    use raddle_engine::{Location, SiteId};
+    use raddle_engine::{Location, LocationId, SiteId};
 
     use super::*;
 
@@ -237,11 +240,17 @@ mod tests {
                 made: None,
             };
             execution.locations = vec![location; locations];
+            // The next operation of the first thread.
+            let (location, ordering) = (LocationId::new(3), Ordering::SeqCst);
+            let next = Operation::Load { location, ordering };
+            execution.positions = vec![Some((next, SiteId::new(0)))];
             let names = Counting::default();
-            assert_eq!(all(0, &execution, &names).len(), locations);
+            let found = all(0, &execution, &names);
+            assert_eq!(found.len(), locations);
+            assert_eq!(found[3].in_step, "word 3");
             names.looked_up.get()
         };
         assert_eq!(looked_up(MAX_NAMED), MAX_NAMED);
-        assert_eq!(looked_up(MAX_NAMED + 1), 0);
+        assert_eq!(looked_up(MAX_NAMED + 1), 1);
     }
 }

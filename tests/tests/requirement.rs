@@ -85,6 +85,67 @@ fn the_failure_says_what_was_reached_and_what_to_do() {
 }
 
 #[test]
+fn the_help_names_the_setting_that_keeps_the_check_from_more() {
+    let help = |checker: Checker, required: Guarantee| {
+        let report = checker.page(false).require(required).run(store_and_load);
+        let message = report.failures[0].message.clone();
+        let help = message.split("help: ").nth(1).unwrap();
+        help.split("; or require no more than")
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    let exhaustive = || Checker::new().strategy(Strategy::Exhaustive);
+    let bounded = |preemptions| Guarantee::Bounded { preemptions };
+    let delayed = |delays| Guarantee::Delayed { delays };
+    let delay = || Checker::new().strategy(Strategy::Delay { bound: 1 });
+    assert_eq!(
+        help(exhaustive().preemptions(0), Guarantee::Exhaustive),
+        "leave out `preemptions`, which skips classes"
+    );
+    assert_eq!(
+        help(exhaustive().preemptions(0), bounded(2)),
+        "raise `preemptions` to 2"
+    );
+    assert_eq!(
+        help(exhaustive().reduce(Reduction::Symmetry), bounded(2)),
+        "leave out `reduce`, which skips classes"
+    );
+    assert_eq!(
+        help(delay(), Guarantee::Exhaustive),
+        "`delay:1` promises no more; use the strategy `auto` or `exhaustive`"
+    );
+    assert_eq!(help(delay(), delayed(2)), "use the strategy `delay:2`");
+    assert_eq!(
+        help(exhaustive().preemptions(0), delayed(2)),
+        "use the strategy `delay:2`"
+    );
+    let few = || exhaustive().max_executions(1);
+    assert_eq!(
+        help(few(), Guarantee::Exhaustive),
+        "raise `max_executions`, use more workers, or make the test smaller"
+    );
+    assert_eq!(
+        help(few(), bounded(2)),
+        "raise `max_executions`, bound the search from the start with `preemptions = 2`, use more workers, or \
+         make the test smaller"
+    );
+}
+
+#[test]
+fn the_failure_counts_runs_as_the_result_does() {
+    let bounded = || Checker::new().strategy(Strategy::Exhaustive).preemptions(0);
+    let passing = bounded().run(store_and_load);
+    let failing = bounded()
+        .page(false)
+        .require(Guarantee::Exhaustive)
+        .run(store_and_load);
+    assert!(passing.runs() > passing.executions, "no run is left out");
+    let (runs, message) = (passing.runs(), &failing.failures[0].message);
+    assert!(message.contains(&format!(" in {runs} runs\n")), "{message}");
+}
+
+#[test]
 fn another_failure_comes_first_and_a_replay_is_exempt() {
     let fails = || {
         store_and_load();

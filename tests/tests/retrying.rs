@@ -474,3 +474,60 @@ fn messages_that_are_received_with_a_time_limit_are_exhausted() {
         }
     }
 }
+
+/// The time on a thread's clock differs from round to round, but must not remain on its stack, where it would make
+/// every round a state of its own. How much of it remained depended on what had run before.
+#[test]
+fn the_time_that_passed_is_no_part_of_a_round() {
+    let received = |limit| {
+        let (sender, receiver) = mpsc::channel();
+        let sending = thread::spawn(move || (1..=5).for_each(|next| sender.send(next).unwrap()));
+        loop {
+            match receiver.recv_timeout(limit) {
+                Ok(5) => break,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => panic!("the last message is lost"),
+            }
+        }
+        sending.join().unwrap();
+    };
+    let slept = |limit| {
+        let flag = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&flag);
+        let setting = thread::spawn(move || (1..=3).for_each(|next| other.store(next, Release)));
+        while flag.load(Acquire) < 3 {
+            thread::sleep(limit);
+        }
+        setting.join().unwrap();
+    };
+    let parked = |limit| {
+        let flag = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&flag);
+        let setting = thread::spawn(move || (1..=3).for_each(|next| other.store(next, Release)));
+        while flag.load(Acquire) < 3 {
+            thread::park_timeout(limit);
+        }
+        setting.join().unwrap();
+    };
+    let classes = |program: &(dyn Fn() + Send + Sync)| {
+        let checker = Checker::new().strategy(Strategy::Exhaustive);
+        let report = checker.max_executions(10_000).run(program);
+        assert!(report.exhausted, "{report}");
+        report.classes()
+    };
+    let programs: [&(dyn Fn(Duration) + Send + Sync); 3] = [&received, &slept, &parked];
+    for (number, program) in programs.into_iter().enumerate() {
+        let first = classes(&|| program(LIMIT));
+        for limit in [
+            LIMIT,
+            Duration::from_nanos(977_654_321),
+            Duration::from_secs(3_601),
+        ] {
+            assert_eq!(
+                classes(&|| program(limit)),
+                first,
+                "program {number}, {limit:?}"
+            );
+        }
+    }
+}

@@ -135,6 +135,36 @@ fn an_execution_may_have_a_million_events() {
 }
 
 #[test]
+fn the_story_of_a_long_execution_is_its_end() {
+    let body = |each| move || assert_eq!(torn_increments(each), 0, "counted");
+    let failure = |each| {
+        let checker = Checker::new().strategy(Strategy::Random).max_executions(1);
+        let checker = checker.memory(Memory::Sc).shorten(false);
+        let report = checker.run(body(each));
+        report.failures.into_iter().next().unwrap()
+    };
+    let (whole, long) = (failure(24_000), failure(30_000));
+    // Each increment is a load and a store; the panic is a step as well, and the main thread's end is after it.
+    assert_eq!(whole.trace.steps.len(), 4 * 24_000 + AROUND);
+    assert_eq!(long.trace.steps.len(), 10_001);
+    assert!(
+        long.notes
+            .contains(&"only its last 10000 events are shown".to_owned())
+    );
+    for failure in [whole, long] {
+        let last = failure.trace.steps.last().unwrap();
+        assert_eq!((last.thread, &*last.what), (0, "panic"));
+        let (read, join) = {
+            let steps = failure.trace.steps.iter().rev().skip(1);
+            let mut own = steps.filter(|step| step.thread == 0);
+            (own.next().unwrap(), own.next().unwrap())
+        };
+        assert!(read.what.starts_with("load counter = "), "{}", read.what);
+        assert!(join.what.starts_with("join main."), "{}", join.what);
+    }
+}
+
+#[test]
 fn more_events_than_are_allowed_are_a_failure() {
     let checker = Checker::new().strategy(Strategy::Random).max_executions(1);
     let limited = checker.clone().max_events(100_000);

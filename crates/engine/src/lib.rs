@@ -34,6 +34,7 @@ pub use model::ending::{Divergence, Ending, Record};
 pub use model::estimate::Estimate;
 pub use model::event::Event;
 pub use model::execution::{ClassEntry, Execution, Spinning, ThreadInfo};
+pub use model::location::Location;
 pub use model::naming::Naming;
 pub use model::operation::{Chance, Operation, Ports, Update, UpdateKind};
 pub use model::schedule::{self, CheckName, Schedule, ScheduleError, ThreadPath, TokenError};

@@ -10,6 +10,8 @@ use crate::program::{Program, RunningBinary, shell_word};
 
 /// Maximum length of a token that is printed in place of the file's name.
 const MAX_PRINTED: usize = 200;
+/// Maximum length of a token in a command. Linux does not pass on a variable of 128 KiB and more.
+const MAX_IN_COMMAND: usize = 100_000;
 /// Extension of files with schedules.
 const SCHEDULE: &str = "schedule";
 
@@ -23,25 +25,26 @@ pub(crate) struct Saved {
 pub(crate) fn save(program: &dyn Program, schedule: &Schedule, text: &str) -> Saved {
     let binary = RunningBinary::find();
     let check = schedule.check.as_ref();
-    let token = schedule.to_token();
     let command = |value: &str| replay_command(program, &binary, value, check);
     let Some(path) = file_of(&binary, check, SCHEDULE) else {
         return Saved {
-            replay: command(&token),
+            replay: command(&token_or_file(schedule, || text.to_owned())),
             problem: None,
         };
     };
     match write(&path, text) {
         Ok(()) => {
-            let path = path.display().to_string();
-            let is_short = token.len() <= MAX_PRINTED;
+            // A step takes a character at least, and the token of a million steps would take a second.
+            let may_print = schedule.steps.len() <= MAX_PRINTED;
+            let token = may_print.then(|| schedule.to_token());
+            let token = token.filter(|token| token.len() <= MAX_PRINTED);
             Saved {
-                replay: command(if is_short { &token } else { &path }),
+                replay: command(&token.unwrap_or_else(|| path.display().to_string())),
                 problem: None,
             }
         }
         Err(error) => Saved {
-            replay: command(&token),
+            replay: command(&token_or_file(schedule, || text.to_owned())),
             problem: Some(format!(
                 "the schedule could not be saved as {path:?}: {error}"
             )),
@@ -52,8 +55,27 @@ pub(crate) fn save(program: &dyn Program, schedule: &Schedule, text: &str) -> Sa
 /// Returns the command that replays a schedule which is not saved, because another one of the test
 /// is.
 pub(crate) fn command(program: &dyn Program, schedule: &Schedule) -> String {
-    let (binary, token) = (RunningBinary::find(), schedule.to_token());
-    replay_command(program, &binary, &token, schedule.check.as_ref())
+    let (binary, check) = (RunningBinary::find(), schedule.check.as_ref());
+    let value = token_or_file(schedule, || schedule.to_string());
+    replay_command(program, &binary, &value, check)
+}
+
+/// Returns the token of a schedule, or a new file for temporary use if the token is too long for a command.
+fn token_or_file(schedule: &Schedule, text: impl FnOnce() -> String) -> String {
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    if schedule.steps.len() <= MAX_IN_COMMAND {
+        let token = schedule.to_token();
+        if token.len() <= MAX_IN_COMMAND {
+            return token;
+        }
+    }
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let name = format!("raddle-{}-{number}.{SCHEDULE}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    match write(&path, &text()) {
+        Ok(()) => path.display().to_string(),
+        Err(_) => schedule.to_token(),
+    }
 }
 
 /// Returns the command that runs an alternative of this check.

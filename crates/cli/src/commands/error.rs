@@ -77,6 +77,10 @@ pub enum Error {
     NotASchedule {
         given: OsString,
     },
+    /// A schedule or token that cannot be read.
+    BadSchedule {
+        problem: String,
+    },
     NoSavedSchedule {
         test: String,
         path: PathBuf,
@@ -224,6 +228,10 @@ impl fmt::Display for Error {
                 "`{}` is neither a file nor a schedule nor a token\n  \
                  help: the text of a schedule starts with `{SCHEDULE_HEADER}`, a token with `r1.`",
                 given.display(),
+            ),
+            Self::BadSchedule { problem } => write!(
+                f,
+                "{problem}\n  help: the line `replay:` of a failure has a whole token",
             ),
             Self::NoSavedSchedule { test, path } => write!(
                 f,

@@ -5,8 +5,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{self, Path, PathBuf};
 
+use raddle_engine::{Schedule, ScheduleError, TokenError};
+
 use crate::arguments::subcommands::ReplayArguments;
-use crate::commands::error::{Error, SCHEDULE_HEADER};
+use crate::commands::error::Error;
 use crate::commands::native_process;
 use crate::commands::near_names::near_names;
 use crate::commands::verdict::Verdict;
@@ -77,23 +79,33 @@ pub fn run(cargo: &Cargo, options: ReplayArguments) -> Result<Verdict, Error> {
 
 /// Returns the user's argument with an absolute path: cargo runs tests in the directories of their
 /// packages, where a relative path would mean another file.
-fn given_schedule(given: OsString) -> Result<OsString, Error> {
-    if Path::new(&given).is_file() {
-        let absolute =
-            path::absolute(&given).map_err(|cause| Error::NoCurrentDirectory { cause })?;
+pub fn given_schedule(given: OsString) -> Result<OsString, Error> {
+    let path = Path::new(&given);
+    if path.is_file() {
+        let content = fs::read_to_string(path).unwrap_or_default();
+        examine(&content).map_err(|problem| Error::BadSchedule {
+            problem: format!("{}: {problem}", path.display()),
+        })?;
+        let absolute = path::absolute(path).map_err(|cause| Error::NoCurrentDirectory { cause })?;
         return Ok(absolute.into_os_string());
     }
-    let is_schedule = |text: &str| text.starts_with(SCHEDULE_HEADER) || is_token(text);
-    match given.to_str().is_some_and(is_schedule) {
-        true => Ok(given),
-        false => Err(Error::NotASchedule { given }),
+    match given.to_str().map(examine) {
+        Some(Ok(())) => Ok(given),
+        None | Some(Err(ScheduleError::NotASchedule)) => Err(Error::NotASchedule { given }),
+        Some(Err(problem)) => Err(Error::BadSchedule {
+            problem: problem.to_string(),
+        }),
     }
 }
 
-/// True when the text starts with the version of a token, such as `r1.`. The test reports any other error in it.
-fn is_token(text: &str) -> bool {
-    let version = text.strip_prefix('r').and_then(|rest| rest.split_once('.'));
-    version.is_some_and(|(version, _)| version.parse::<u32>().is_ok())
+/// Examines the text or the token of a schedule. Those of other versions are left to the test: its raddle may know them.
+fn examine(text: &str) -> Result<(), ScheduleError> {
+    match text.parse::<Schedule>() {
+        Ok(_) | Err(ScheduleError::Version(_) | ScheduleError::Token(TokenError::Version(_))) => {
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the file in which a failing run of the test has saved its schedule. Each test binary has

@@ -10,6 +10,7 @@ use crate::arguments::settings;
 use crate::arguments::subcommands::RunArguments;
 use crate::commands::error::Error;
 use crate::commands::native_process;
+use crate::commands::replay::given_schedule;
 use crate::commands::verdict::Verdict;
 use crate::output;
 use crate::toolchain::cargo::Cargo;
@@ -18,6 +19,7 @@ use crate::toolchain::{self, elf, rust};
 
 pub fn run(cargo: &Cargo, options: RunArguments) -> Result<Verdict, Error> {
     settings::check_variables(true, &options.settings, |name| env::var_os(name))?;
+    let replay = options.replay.map(given_schedule).transpose()?;
     let runtime = NativeRuntime::find()?;
     let selection = &options.selection;
     output::set_colours(selection.build.colours());
@@ -34,7 +36,7 @@ pub fn run(cargo: &Cargo, options: RunArguments) -> Result<Verdict, Error> {
     runtime.attach(&mut command, CheckedPart::Program);
     command.envs(options.settings.environment());
     command.envs(output::terminal_variables(selection.build.colours()));
-    command.envs(options.replay.map(|schedule| ("RADDLE_REPLAY", schedule)));
+    command.envs(replay.map(|schedule| ("RADDLE_REPLAY", schedule)));
     native_process::run(&mut command)
 }
 

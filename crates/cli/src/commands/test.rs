@@ -7,6 +7,7 @@ use std::thread::available_parallelism;
 use crate::arguments::settings::{self, Environment};
 use crate::arguments::subcommands::{MessageFormat, TestArguments};
 use crate::commands::error::Error;
+use crate::commands::near_names::near_names;
 use crate::commands::verdict::Verdict;
 use crate::output;
 use crate::output::junit;
@@ -87,9 +88,7 @@ pub fn build_tests(cargo: &Cargo, options: &TestArguments) -> Result<BuiltTests,
         }
         false => with_raddle(built)?,
     };
-    let exact = options.exact.then(|| OsString::from("--exact"));
-    let for_tests: Vec<_> = for_tests.iter().cloned().chain(exact).collect();
-    let tests = list(&binaries, options.filter.as_deref(), &for_tests)?;
+    let tests = selected(&binaries, options, for_tests)?;
     Ok(BuiltTests {
         binaries,
         tests,
@@ -166,7 +165,32 @@ fn with_raddle(built: Vec<TestBinary>) -> Result<Vec<TestBinary>, Error> {
     }
 }
 
-/// Returns the selected tests of all binaries. A binary that cannot list its tests is skipped with
+/// Returns the tests that the filter selects. A filter that selects none is an error.
+fn selected(
+    binaries: &[TestBinary],
+    options: &TestArguments,
+    for_tests: &[OsString],
+) -> Result<Vec<Test>, Error> {
+    let filter = options.filter.as_deref();
+    let exact = options.exact.then(|| OsString::from("--exact"));
+    let with_exact: Vec<_> = for_tests.iter().cloned().chain(exact).collect();
+    let tests = list(binaries, filter, &with_exact)?;
+    let filter = match filter {
+        Some(filter) if tests.is_empty() => filter.to_owned(),
+        _ => return Ok(tests),
+    };
+    if !options.exact {
+        return Err(Error::NoTestMatches { filter });
+    }
+    let all = list(binaries, None, for_tests)?;
+    let names: Vec<String> = all.into_iter().map(|test| test.name).collect();
+    Err(Error::NoSuchTest {
+        near: near_names(&filter, &names),
+        name: filter,
+    })
+}
+
+/// Returns the tests of all binaries with the filter in their names. A binary that cannot list its tests is skipped with
 /// a warning.
 fn list(
     binaries: &[TestBinary],
@@ -186,12 +210,7 @@ fn list(
             Err(error) => return Err(error.into()),
         }
     }
-    match (tests.is_empty(), filter) {
-        (true, Some(filter)) => Err(Error::NoTestMatches {
-            filter: filter.to_owned(),
-        }),
-        _ => Ok(tests),
-    }
+    Ok(tests)
 }
 
 fn verdict(outcomes: &[TestOutcome]) -> Result<Verdict, Error> {

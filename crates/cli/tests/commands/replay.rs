@@ -3,6 +3,8 @@
 use crate::support::{Finished, Step, Workspace, finish};
 
 const SCHEDULE: &str = "raddle schedule 2";
+const TOKEN: &str =
+    "r1.NQEMdGVzdHM6OmZhaWxzAwEAAQEBKAAFAgAABAABAQcAAQIDAAAGAAECAAIAAgEDAAQGAAEI62eCXg";
 
 /// A workspace with two tests; the replayed test exits with `code`.
 fn workspace_with_tests(test: &str, code: u8) -> Workspace {
@@ -40,7 +42,7 @@ fn the_text_of_a_schedule_is_passed_on_unchanged() {
 
 #[test]
 fn a_token_of_any_version_is_passed_on() {
-    for (name, token) in [("a_token", "r1.OAECaXQDAQ"), ("old_token", "r0.x")] {
+    for (name, token) in [("a_token", TOKEN), ("old_token", "r0.x")] {
         let workspace = workspace_with_tests(name, 101);
         let finished = workspace.run(&["replay", "counter_is_not_lost", token]);
         assert_eq!(finished.code, Some(1));
@@ -100,6 +102,32 @@ fn an_invalid_schedule_is_refused_before_the_build() {
              help: the text of a schedule starts with `raddle schedule`, a token with `r1.`\n"
         );
         assert_eq!(finished.stderr, message);
+    }
+    assert_eq!(workspace.calls(), "");
+}
+
+#[test]
+fn a_schedule_that_cannot_be_read_is_refused_before_the_build() {
+    let workspace = workspace_with_tests("a_schedule_that_cannot_be_read", 0);
+    workspace.write("words", "no schedule");
+    let cut = &TOKEN[..40];
+    let all = TOKEN.len();
+    let cut_off = format!("the token is cut off: only 40 of its {all} characters");
+    for (given, problem) in [
+        (cut, &*cut_off),
+        ("r1.AAA?", "not a token: it has a `?`"),
+        ("raddle schedule 2; nonsense", "line 2 of the schedule"),
+        ("words", "words: not a schedule: "),
+    ] {
+        for command in [
+            &["replay", "counter_is_not_lost", given][..],
+            &["run", "--replay", given, "--", "./program"],
+        ] {
+            let finished = workspace.run(command);
+            assert_eq!(finished.code, Some(2), "{given}");
+            let message = format!("error: {problem}");
+            assert!(finished.stderr.starts_with(&message), "{}", finished.stderr);
+        }
     }
     assert_eq!(workspace.calls(), "");
 }

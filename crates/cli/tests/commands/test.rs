@@ -300,6 +300,16 @@ fn a_filter_without_matches_is_an_error() {
 }
 
 #[test]
+fn a_whole_name_that_no_test_has_is_an_error() {
+    let workspace = Workspace::new("a_whole_name_that_no_test_has");
+    workspace.build(&[]);
+    let finished = workspace.run(&["test", "counter", "--exact"]);
+    assert_eq!(finished.code, Some(2));
+    let message = "error: no test is named `counter`\n";
+    assert!(finished.stderr.contains(message), "{}", finished.stderr);
+}
+
+#[test]
 fn a_binary_without_list_support_is_skipped_with_a_warning() {
     let workspace = Workspace::new("a_binary_that_lists_nothing");
     workspace.build(&[]);

@@ -54,7 +54,7 @@ fn park_inside(context: &Context, dur: Option<Duration>, place: &'static Locatio
     let timeout = dur.is_some() && context.may_time_out();
     let reply = call(context, context.thread(), Call::Park { timeout }, place);
     if let Some(dur) = dur.filter(|_| reply.to_answer()) {
-        context.pass_time(dur);
+        context.apart(|| context.pass_time(dur));
     }
 }
 

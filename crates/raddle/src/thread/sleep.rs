@@ -19,7 +19,7 @@ pub fn sleep(dur: Duration) {
         None => std::thread::sleep(dur),
         Some(context) => {
             context.observe(Location::caller(), |_| Operation::Sleep { time: dur });
-            context.pass_time(dur);
+            context.apart(|| context.pass_time(dur));
         }
     }
 }

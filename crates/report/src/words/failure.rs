@@ -14,6 +14,11 @@ use crate::words::things::Things;
 /// Maximum number of events in the trace of an execution that is too long. A page and a line of
 /// JSON with all of them would take hundreds of megabytes.
 const MAX_EVENTS: usize = 1_000;
+/// Maximum number of events of an execution that is shown from its beginning. To describe a million takes seconds, after
+/// the time of the check may be over.
+const MAX_WHOLE: usize = 100_000;
+/// Number of events before the failure in the trace of a longer execution; a page has room for 20,000.
+const MAX_END: usize = 10_000;
 /// Maximum number of steps in the schedule of an execution that had not ended when the time was over: no
 /// time is left to write tens of millions.
 const MAX_STEPS: usize = 100_000;
@@ -21,17 +26,19 @@ const MAX_STEPS: usize = 100_000;
 impl Failure {
     /// Builds the failure of a finding.
     pub fn new(finding: &Finding, execution: &Execution, names: &dyn Names) -> Self {
-        let left_out = match finding {
-            Finding::TooManyEvents { .. } | Finding::OutOfTime { .. } => {
-                execution.events.len().saturating_sub(MAX_EVENTS)
-            }
-            _ => 0,
+        let length = execution.events.len();
+        let end = finding.after().unwrap_or(length).min(length);
+        let shown = match finding {
+            Finding::TooManyEvents { .. } | Finding::OutOfTime { .. } => MAX_EVENTS,
+            _ if end > MAX_WHOLE => MAX_END,
+            _ => end,
         };
+        let left_out = end.saturating_sub(shown);
         let mut trace = Trace::since(left_out, execution, names);
         match finding {
-            Finding::Panic(panic) => trace.end_with_panic(panic),
-            Finding::DataRace(race) => trace.end_with_race(race, execution, names),
-            Finding::MemoryError(error) => trace.end_with_error(error, names),
+            Finding::Panic(panic) => trace.end_with_panic(panic, left_out),
+            Finding::DataRace(race) => trace.end_with_race(race, left_out, execution, names),
+            Finding::MemoryError(error) => trace.end_with_error(error, left_out, names),
             _ => {}
         }
         trace.fold();
@@ -49,7 +56,7 @@ impl Failure {
             Finding::OutOfTime { .. } => Schedule::of_first(MAX_STEPS, execution),
             _ => Schedule::of(execution),
         };
-        let cut = (left_out > 0).then(|| format!("only its last {MAX_EVENTS} events are shown"));
+        let cut = (left_out > 0).then(|| format!("only its last {shown} events are shown"));
         Failure {
             marks,
             waits,

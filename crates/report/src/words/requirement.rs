@@ -4,6 +4,7 @@ use raddle_engine::Schedule;
 
 use crate::data::failure::{Failure, FailureKind};
 use crate::data::guarantee::Guarantee;
+use crate::data::limit::SearchLimit;
 use crate::data::report::Report;
 use crate::data::trace::Trace;
 use crate::words::number::counted;
@@ -19,7 +20,7 @@ impl Report {
 
     fn below(&self, required: Guarantee) -> Failure {
         let classes = counted(self.classes, "class", "classes");
-        let runs = counted(self.executions, "run", "runs");
+        let runs = counted(self.all_runs(), "run", "runs");
         let message = format!(
             "`{required}` is required, and `{}` was reached: {classes} in {runs}\n{}",
             self.guarantee,
@@ -39,39 +40,79 @@ impl Report {
     }
 
     fn help(&self, required: Guarantee) -> String {
-        let strategy = &*self.search.strategy;
-        let is_systematic = matches!(strategy, "auto" | "exhaustive" | "enumerate")
-            || strategy.starts_with("delay");
-        let change = match required {
-            Guarantee::Exhaustive if self.guarantee == Guarantee::Reduced => {
-                "leave out `reduce`, which skips classes".to_owned()
-            }
-            _ if self.foreign_threads => {
-                "start every thread with `raddle::thread::spawn`; the order of others is not explored"
-                    .to_owned()
-            }
-            Guarantee::Reduced if is_systematic => {
-                "give the search with `reduce` more time (`max_time`, `--budget`)".to_owned()
-            }
-            Guarantee::Delayed { delays } if strategy != "exhaustive" => {
-                format!("use the strategy `delay:{delays}` with enough time (`max_time`, `--budget`)")
-            }
-            _ if !is_systematic => {
-                format!("`{strategy}` promises no more; use the strategy `auto` or `exhaustive`")
-            }
-            Guarantee::Bounded { preemptions } => {
-                format!(
-                    "give the search more time (`max_time`, `--budget`), or bound it from the start \
-                     with `preemptions = {preemptions}`"
-                )
-            }
-            _ => "give the search more time (`max_time`, `--budget`) or workers, or make the test \
-                  smaller"
-                .to_owned(),
-        };
+        let change = self
+            .reason_outside()
+            .unwrap_or_else(|| match self.guarantee {
+                Guarantee::Sampled => self.more_than_sampled(required),
+                reached if self.limit.is_some() => self.more(reached, required),
+                reached => self.larger_search(reached, required),
+            });
         format!(
             "help: {change}; or require no more than `{}`",
             self.guarantee
         )
+    }
+
+    /// What to change if something that the search does not control keeps it from more.
+    fn reason_outside(&self) -> Option<String> {
+        if self.foreign_threads {
+            let spawn = "start every thread with `raddle::thread::spawn`; the order of others is not explored";
+            return Some(spawn.to_owned());
+        }
+        self.note_of_shared_locals()
+            .or_else(|| self.left_out.clone())
+    }
+
+    /// What to change if the search has run all that it was asked for, which is less than required.
+    fn larger_search(&self, reached: Guarantee, required: Guarantee) -> String {
+        match (reached, required) {
+            (_, Guarantee::Delayed { delays }) => format!("use the strategy `delay:{delays}`"),
+            (Guarantee::Bounded { .. }, Guarantee::Bounded { preemptions }) => {
+                format!("raise `preemptions` to {preemptions}")
+            }
+            (Guarantee::Bounded { .. }, _) => {
+                "leave out `preemptions`, which skips classes".to_owned()
+            }
+            (Guarantee::Reduced, _) => "leave out `reduce`, which skips classes".to_owned(),
+            _ => self.other_strategy(),
+        }
+    }
+
+    fn other_strategy(&self) -> String {
+        let strategy = &self.search.strategy;
+        format!("`{strategy}` promises no more; use the strategy `auto` or `exhaustive`")
+    }
+
+    fn more_than_sampled(&self, required: Guarantee) -> String {
+        let strategy = &*self.search.strategy;
+        match required {
+            Guarantee::Delayed { delays } if !strategy.starts_with("delay") => {
+                format!(
+                    "use the strategy `delay:{delays}`, with enough time (`max_time`, `--budget`)"
+                )
+            }
+            Guarantee::Delayed { .. } => self.more(Guarantee::Sampled, required),
+            _ if !matches!(strategy, "auto" | "exhaustive" | "enumerate") => self.other_strategy(),
+            _ => self.more(Guarantee::Sampled, required),
+        }
+    }
+
+    /// What to change if the search did not run all that it was asked for.
+    fn more(&self, reached: Guarantee, required: Guarantee) -> String {
+        let raise = match &self.limit {
+            _ if self.too_long > 0 => "raise `max_events`, ".to_owned(),
+            Some(SearchLimit::Runs { setting, .. } | SearchLimit::Time { setting, .. }) => {
+                format!("raise `{setting}`, ")
+            }
+            Some(_) => String::new(),
+            None => "leave out settings that skip classes (`reduce`, `preemptions`), ".to_owned(),
+        };
+        let smaller = match required {
+            Guarantee::Bounded { preemptions } if reached == Guarantee::Sampled => {
+                format!("bound the search from the start with `preemptions = {preemptions}`, ")
+            }
+            _ => String::new(),
+        };
+        format!("{raise}{smaller}use more workers, or make the test smaller")
     }
 }

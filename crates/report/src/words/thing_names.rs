@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use raddle_engine::Execution;
+use raddle_engine::{Execution, Operation};
 
 use crate::data::place::Place;
 use crate::words::names::Names;
@@ -41,43 +41,62 @@ impl KnownThing<'_> {
     }
 }
 
-/// Maximum number of cells that are all named. In a native program each name is looked up in the debug
-/// information, which took minutes for the bytes of a large buffer.
-const MAX_NAMED_CELLS: usize = 1_000;
+/// Maximum number of cells, and of locations, that are all named. In a native program each name is looked up in the
+/// debug information, which took minutes for the bytes of a large buffer.
+const MAX_NAMED: usize = 1_000;
 
-/// The cells that a story can mention.
-enum ShownCells {
+/// The cells or locations that a story can mention.
+enum Shown {
     All,
     These(HashSet<usize>),
 }
 
-impl ShownCells {
-    fn of(execution: &Execution) -> Self {
-        if execution.cells <= MAX_NAMED_CELLS {
-            return ShownCells::All;
+impl Shown {
+    fn cells(execution: &Execution) -> Self {
+        if execution.cells <= MAX_NAMED {
+            return Shown::All;
         }
         let accessed = execution.accesses.iter().map(|(cell, _)| cell.index());
         let conflict = execution.conflict.iter().map(|it| it.cell.index());
-        ShownCells::These(accessed.chain(conflict).collect())
+        Shown::These(accessed.chain(conflict).collect())
+    }
+
+    /// Returns the locations of the events from index `first` on, and of the operations that threads wait for or are
+    /// about to do.
+    fn locations(first: usize, execution: &Execution) -> Self {
+        if execution.locations.len() <= MAX_NAMED {
+            return Shown::All;
+        }
+        let events = execution.events[first..].iter();
+        let pending = execution.pending.iter().chain(&execution.positions);
+        let pending = pending.flatten();
+        let operations = events
+            .map(|event| &event.operation)
+            .chain(pending.map(|(operation, _)| operation));
+        let locations = operations.filter_map(Operation::location);
+        Shown::These(locations.map(|location| location.index()).collect())
     }
 
     fn has(&self, index: usize) -> bool {
         match self {
-            ShownCells::All => true,
-            ShownCells::These(these) => these.contains(&index),
+            Shown::All => true,
+            Shown::These(these) => these.contains(&index),
         }
     }
 }
 
-/// Returns the names of all locations, then of all objects, then of all cells.
-pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<ThingName> {
+/// Returns the names of all locations, then of all objects, then of all cells, of an execution of which the events from
+/// index `first` on are shown.
+pub(crate) fn all(first: usize, execution: &Execution, names: &dyn Names) -> Vec<ThingName> {
+    let shown = Shown::locations(first, execution);
     let locations = (0..execution.locations.len()).map(|index| {
         let (kind, made) = names.location(index);
+        let is_shown = shown.has(index);
         KnownThing {
             kind,
             made,
-            label: names.location_label(index),
-            variable: names.location_variable(index),
+            label: is_shown.then(|| names.location_label(index)).flatten(),
+            variable: is_shown.then(|| names.location_variable(index)).flatten(),
         }
     });
     let objects = (0..execution.objects.len()).map(|index| {
@@ -89,10 +108,10 @@ pub(crate) fn all(execution: &Execution, names: &dyn Names) -> Vec<ThingName> {
             variable: names.object_variable(index),
         }
     });
-    let shown = ShownCells::of(execution);
+    let shown_cells = Shown::cells(execution);
     let cells = (0..execution.cells).map(|index| {
         let (kind, made) = names.cell(index);
-        let is_shown = shown.has(index);
+        let is_shown = shown_cells.has(index);
         KnownThing {
             kind,
             made,
@@ -161,8 +180,9 @@ impl SameName {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::sync::atomic::Ordering;
 
-    use raddle_engine::SiteId;
+    use raddle_engine::{Location, LocationId, SiteId};
 
     use super::*;
 
@@ -189,6 +209,11 @@ mod tests {
             self.looked_up.update(|count| count + 1);
             Some(format!("byte {index}"))
         }
+
+        fn location_variable(&self, index: usize) -> Option<String> {
+            self.looked_up.update(|count| count + 1);
+            Some(format!("word {index}"))
+        }
     }
 
     #[test]
@@ -197,10 +222,35 @@ mod tests {
             let mut execution = Execution::default();
             execution.cells = cells;
             let names = Counting::default();
-            assert_eq!(all(&execution, &names).len(), cells);
+            assert_eq!(all(0, &execution, &names).len(), cells);
             names.looked_up.get()
         };
-        assert_eq!(looked_up(MAX_NAMED_CELLS), MAX_NAMED_CELLS);
-        assert_eq!(looked_up(MAX_NAMED_CELLS + 1), 0);
+        assert_eq!(looked_up(MAX_NAMED), MAX_NAMED);
+        assert_eq!(looked_up(MAX_NAMED + 1), 0);
+    }
+
+    #[test]
+    fn locations_that_no_story_mentions_are_not_looked_up_if_there_are_many() {
+        let looked_up = |locations: usize| {
+            let mut execution = Execution::default();
+            let location = Location {
+                initial: 0,
+                value: 0,
+                last_write: None,
+                made: None,
+            };
+            execution.locations = vec![location; locations];
+            // The next operation of the first thread.
+            let (location, ordering) = (LocationId::new(3), Ordering::SeqCst);
+            let next = Operation::Load { location, ordering };
+            execution.positions = vec![Some((next, SiteId::new(0)))];
+            let names = Counting::default();
+            let found = all(0, &execution, &names);
+            assert_eq!(found.len(), locations);
+            assert_eq!(found[3].in_step, "word 3");
+            names.looked_up.get()
+        };
+        assert_eq!(looked_up(MAX_NAMED), MAX_NAMED);
+        assert_eq!(looked_up(MAX_NAMED + 1), 1);
     }
 }

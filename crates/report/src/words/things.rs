@@ -29,7 +29,7 @@ impl Things {
 
     /// Returns those of an execution of which the events from index `first` on are shown.
     pub(crate) fn since(first: usize, execution: &Execution, names: &dyn Names) -> Self {
-        let mut locations = thing_names::all(execution, names);
+        let mut locations = thing_names::all(first, execution, names);
         let all = locations.iter();
         let made = all.map(|one| (one.in_step.clone(), one.made.clone()));
         let made = made.collect();

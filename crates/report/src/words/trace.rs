@@ -118,11 +118,12 @@ impl Trace {
         }
     }
 
-    /// Removes everything after the panic, and appends a step for the panic.
-    pub(crate) fn end_with_panic(&mut self, panic: &Panic) {
+    /// Removes everything after the panic, and appends a step for the panic. The trace has the events from index `first`
+    /// on.
+    pub(crate) fn end_with_panic(&mut self, panic: &Panic, first: usize) {
         let place = panic.place.as_deref().and_then(CodePlace::parse);
         let place = place.map(Place::from);
-        self.cut(panic.after);
+        self.cut(panic.after.saturating_sub(first));
         let what = match panic.manner {
             Manner::Panic => "panic",
             Manner::Assertion => "failed assertion",
@@ -137,14 +138,16 @@ impl Trace {
             .push(TraceStep::new(panic.thread, what.to_owned(), place));
     }
 
-    /// Removes everything after the race, and inserts steps for both accesses.
+    /// Removes everything after the race, and inserts steps for both accesses. The trace has the events from index `first`
+    /// on.
     pub(crate) fn end_with_race(
         &mut self,
         race: &DataRace,
+        first: usize,
         execution: &Execution,
         names: &dyn Names,
     ) {
-        let things = Things::of(execution, names);
+        let things = Things::since(first, execution, names);
         let cell = things.cell(race.cell.index());
         let step = |access: &Access| {
             let what = match access.made {
@@ -160,15 +163,16 @@ impl Trace {
                 ..TraceStep::new(access.thread, what, names.place(access.site))
             }
         };
-        self.cut(race.second.after);
+        self.cut(race.second.after.saturating_sub(first));
         self.steps.push(step(&race.second));
-        let first = race.first.after.min(self.steps.len() - 1);
-        self.insert(first, step(&race.first));
+        let position = race.first.after.saturating_sub(first);
+        let position = position.min(self.steps.len() - 1);
+        self.insert(position, step(&race.first));
     }
 
-    /// Removes everything after the error, and appends a step for it.
-    pub(crate) fn end_with_error(&mut self, error: &MemoryError, names: &dyn Names) {
-        self.cut(error.after);
+    /// Removes everything after the error, and appends a step for it. The trace has the events from index `first` on.
+    pub(crate) fn end_with_error(&mut self, error: &MemoryError, first: usize, names: &dyn Names) {
+        self.cut(error.after.saturating_sub(first));
         let what = format!("use {} that does not exist", error.what);
         let place = names.place(error.site);
         self.steps.push(TraceStep::new(error.thread, what, place));

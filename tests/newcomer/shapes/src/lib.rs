@@ -4,6 +4,10 @@
 #[cfg(test)]
 mod tests {
     use std::num::ParseIntError;
+    use std::time::Duration;
+
+    use raddle::sync::mpsc::{self, RecvTimeoutError};
+    use raddle::thread;
 
     #[raddle::test]
     fn returns_ok() -> Result<(), ParseIntError> {
@@ -29,6 +33,25 @@ mod tests {
         let lock = raddle::sync::Mutex::new(());
         let _held = lock.lock();
         let _again = lock.lock();
+    }
+
+    fn receive_until(last: u64) {
+        let (sender, receiver) = mpsc::channel();
+        let sending = thread::spawn(move || (1..=last).for_each(|next| sender.send(next).unwrap()));
+        loop {
+            match receiver.recv_timeout(Duration::from_millis(1)) {
+                Ok(value) if value == last => break,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => panic!("the last message is lost"),
+            }
+        }
+        sending.join().unwrap();
+    }
+
+    /// Raddle is not optimised here, and leaves more on the stacks of threads.
+    #[raddle::test(strategy = "exhaustive", max_time = "5s", require = "exhaustive")]
+    fn a_receive_that_is_tried_again_is_exhausted() {
+        receive_until(1);
     }
 
     #[raddle::test]

@@ -74,7 +74,7 @@ impl<T> Receiver<T> {
             ReceiverEnd::Bounded(receiver) => receiver.receive_timeout(place),
         };
         if let (Err(RecvTimeoutError::Timeout), Some(context)) = (&received, current()) {
-            context.pass_time(timeout);
+            context.apart(|| context.pass_time(timeout));
         }
         received
     }

@@ -59,7 +59,7 @@ impl Report {
     }
 
     /// Returns the number of all runs; a report from elsewhere may have the executions only.
-    fn all_runs(&self) -> u64 {
+    pub(crate) fn all_runs(&self) -> u64 {
         self.runs.max(self.executions)
     }
 
@@ -209,9 +209,13 @@ impl Report {
             0 => String::new(),
             count => format!(" and {}", counted(count as u64, "other", "others")),
         };
+        let change = match first.starts_with("rand::") {
+            // Nothing in another crate can be declared anew, but raddle has something in its place.
+            true => "use `raddle::any()` or `raddle::choose(0..n)` in place of `rand`",
+            false => "declare it with `raddle::thread_local!`",
+        };
         Some(format!(
-            "the threads of the check {share} the value of std's `thread_local!` {first}{more}: declare it with \
-             `raddle::thread_local!`"
+            "the threads of the check {share} the value of std's `thread_local!` {first}{more}: {change}"
         ))
     }
 }
@@ -263,5 +267,25 @@ impl fmt::Display for Report {
             write!(f, "\n\nwarning: {warning}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::report::Search;
+
+    #[test]
+    fn the_generator_of_rand_has_advice_of_its_own() {
+        let note = |name: &str| {
+            let mut report = Report::new(Search::new("auto", 0));
+            report.set_shared_locals(vec![name.to_owned()], Vec::new());
+            report.note_of_shared_locals().unwrap()
+        };
+        let generator = note("rand::rngs::thread::THREAD_RNG_KEY");
+        assert!(
+            generator.ends_with("use `raddle::any()` or `raddle::choose(0..n)` in place of `rand`")
+        );
+        assert!(note("random::DEPTH").ends_with("declare it with `raddle::thread_local!`"));
     }
 }

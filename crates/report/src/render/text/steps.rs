@@ -117,28 +117,39 @@ impl<'a> StepTable<'a> {
         fit(widths, terminal.saturating_sub(rules))
     }
 
+    /// Returns the room of a row that has no columns.
+    fn room(&self) -> usize {
+        let width = self.layout.width.unwrap_or(usize::MAX);
+        width.saturating_sub(NUMBERS + RULE).max(MIN_COLUMN)
+    }
+
     /// Writes the line in place of the rounds before a row, if there are such.
     fn write_folded(&self, row: &Row<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(folded) = &row.folded else {
             return Ok(());
         };
-        let width = self.layout.width.unwrap_or(usize::MAX);
-        let width = [width.saturating_sub(NUMBERS + RULE).max(MIN_COLUMN)];
         let plain = |text: &str| text.to_owned();
-        write_row("      ⋮", vec![folded.clone()], &width, &plain, f)
+        write_row("      ⋮", vec![folded.clone()], &[self.room()], &plain, f)
     }
 
     fn write_list(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let colouring = Colouring::of(self.layout);
         for row in &self.rows {
             self.write_folded(row, f)?;
-            let thread = colouring.thread(self.title(row.step.thread));
-            let cell = self.cell(row.step);
-            let cell = match row.decides {
-                true => colouring.pair(&cell),
-                false => cell,
+            let title = format!("{}: ", self.title(row.step.thread));
+            let colour = |text: &str| {
+                let (thread, step) = match text.strip_prefix(&title) {
+                    Some(step) => (colouring.thread(title.trim_end_matches(": ")) + ": ", step),
+                    None => (String::new(), text),
+                };
+                match row.decides {
+                    true => thread + &colouring.pair(step),
+                    false => thread + step,
+                }
             };
-            writeln!(f, "  {:>5} │ {thread}: {cell}", row.number)?;
+            let cell = format!("{title}{}", self.cell(row.step));
+            let first = format!("  {:>5}", row.number);
+            write_row(&first, vec![cell], &[self.room()], &colour, f)?;
         }
         Ok(())
     }
@@ -383,11 +394,35 @@ mod tests {
 
     #[test]
     fn a_terminal_that_is_too_narrow_gets_a_list() {
+        // Numbers and the line after them take 10 columns, so that steps have 32.
         assert_eq!(
-            written([None; 2], false, Some(30)),
-            "      1 │ main: store 1 to the_value_that_is_shared :7\n      \
-             2 │ main.1: load the_value_that_is_shared = 1 :12\n      \
+            written([None; 2], false, Some(42)),
+            "      1 │ main: store 1 to\n        \
+             │   the_value_that_is_shared :7\n      \
+             2 │ main.1: load\n        \
+             │   the_value_that_is_shared = 1\n        \
+             │   :12\n      \
              3 │ main.1: lock table :13\n"
+        );
+        for width in [26, 30, 40, 41] {
+            let text = written([None; 2], false, Some(width));
+            assert!(
+                text.lines().all(|line| line.width() <= width),
+                "{width}\n{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn in_a_list_the_thread_and_the_steps_of_the_reason_are_coloured() {
+        let text = written([Some(1), None], true, Some(42));
+        let lines: Vec<&str> = text.lines().take(2).collect();
+        assert_eq!(
+            lines,
+            [
+                "      1 │ \x1b[1;36mmain\x1b[0m: \x1b[1;33mstore 1 to\x1b[0m",
+                "        │ \x1b[1;33m  the_value_that_is_shared :7\x1b[0m"
+            ]
         );
     }
 

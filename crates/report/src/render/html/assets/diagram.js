@@ -8,6 +8,8 @@ const isNarrow = matchMedia("(max-width: 640px)");
 const GUTTER = 54;
 const NARROWEST = 160;
 const NARROWEST_TALL = 128;
+// Narrower columns have no room for two marks beside the words of a step.
+const CLOSE = 240;
 const SPARE = 10;
 // Steps that end their thread.
 const ENDS = ["panic", "failed assertion", "crash", "bad access", "second free", "uninitialised read", "end of the program", "loss of control"];
@@ -58,6 +60,7 @@ class Diagram {
     this.grid.classList.toggle("tall", isNarrow.matches);
     const room = this.grid.clientWidth - GUTTER;
     const width = Math.max(isNarrow.matches ? NARROWEST_TALL : NARROWEST, Math.floor(room / Math.max(1, this.threads.length)));
+    this.grid.classList.toggle("close", !isNarrow.matches && width < CLOSE);
     this.columns = new Map(this.threads.map((thread, column) => {
       const lanes = Math.max(0, ...run.spans.filter((span) => span.thread === thread).map((span) => span.lane + 1));
       const own = run.byThread[thread].map((index) => this.rowAt(index)).filter((row) => row !== undefined);

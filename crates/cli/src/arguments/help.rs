@@ -103,7 +103,8 @@ Examples:
   cargo raddle mutants --in-diff main    changes of lines that differ from the branch main
   cargo raddle mutants --shard 2/8       the second of eight parts, for one of eight machines
 
-Code of tests stays as it is: files in `tests`, `examples` and `benches`, and what follows `#[cfg(test)]` in others.
+A check takes at most a minute, unless --budget gives another time. Code of tests stays as it is: files in `tests`,
+`examples` and `benches`, and what follows `#[cfg(test)]` in others.
 
 Environment:
   CARGO     cargo executable; set by cargo
@@ -114,8 +115,8 @@ internal error, 130 interrupted.";
 
 pub const ORDERINGS: &str = "\
 Weakens the memory ordering of every atomic operation and fence that the tests reach, as far as every test still
-passes with every behaviour run, all changes together. Only tests that run every behaviour take part: where one of the
-others reaches an operation, its ordering stays.
+passes with every behaviour run, all changes together. Only tests that run every behaviour within a minute, or the
+time given by --budget, take part: where one of the others reaches an operation, its ordering stays.
 
 Examples:
   cargo raddle orderings                        a table, and a patch

@@ -176,6 +176,9 @@ pub fn judge(
     }
 }
 
+/// Time limit of a check, unless the user sets another one: a search may have none of its own.
+const BUDGET: (&str, &str) = ("RADDLE_MAX_TIME", "60s");
+
 fn run(
     runner: &Runner<'_>,
     test: usize,
@@ -185,13 +188,19 @@ fn run(
 ) -> TestOutcome {
     // Schedules of changed programs are not those of the user's.
     let data = runner.directory.join(format!("{number}.data"));
-    let variables: [(&str, &OsStr); 4] = [
+    let (limit, budget) = BUDGET;
+    let is_given = |(name, _): &(&str, _)| *name == limit;
+    let is_limited = runner.environment.iter().any(is_given) || std::env::var_os(limit).is_some();
+    let mut variables: Vec<(&str, &OsStr)> = vec![
         ("RADDLE_MUTANT", changes.as_ref()),
         ("RADDLE_DIR", data.as_os_str()),
         // A change that a test notices needs no story.
         ("RADDLE_SHORTEN", "0".as_ref()),
         ("RUST_BACKTRACE", "0".as_ref()),
     ];
+    if !is_limited {
+        variables.push((limit, budget.as_ref()));
+    }
     let mut outcome = TestOutcome::default();
     let finished = runner.run_one(test, number, &variables, |event| {
         outcome.record(&event);

@@ -19,6 +19,7 @@ struct block {
     sem_t semaphore;
     pthread_spinlock_t spin;
     pthread_barrier_t barrier;
+    pthread_once_t once;
     _Atomic char byte;
     atomic_int number;
     atomic_long wide;
@@ -127,6 +128,15 @@ static void barrier_wait(struct block *it)
     pthread_barrier_wait(&it->barrier); /* barrier-wait */
 }
 
+static void do_nothing(void)
+{
+}
+
+static void once_call(struct block *it)
+{
+    pthread_once(&it->once, do_nothing); /* once-call */
+}
+
 static void atomic_read(struct block *it)
 {
     sink = atomic_load(&it->number); /* atomic-load */
@@ -223,6 +233,7 @@ static const struct kind {
     KIND("spin-lock", spin_lock, spin),
     KIND("spin-trylock", spin_trylock, spin),
     KIND("barrier-wait", barrier_wait, barrier),
+    KIND("once-call", once_call, once),
     KIND("atomic-load", atomic_read, number),
     KIND("atomic-relaxed", atomic_read_relaxed, number),
     KIND("atomic-store", atomic_write, number),

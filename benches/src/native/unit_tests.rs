@@ -24,6 +24,8 @@ const FLAGS: [&str; 9] = [
     "-Cllvm-args=-inline-threshold=-1000000",
     "-Cllvm-args=-inlinehint-threshold=-1000000",
 ];
+/// Those that it adds if the crate is optimised, before the folder for incremental compilation.
+const OPTIMISED: [&str; 2] = ["-Clink-dead-code", "-Clink-arg=-Wl,--gc-sections"];
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// The profiles of cargo: the default one, and that of the peers.
@@ -83,7 +85,12 @@ fn build(library: &Path, profile: &str) -> PathBuf {
     cargo.arg("--manifest-path").arg(manifest);
     cargo.arg("--target-dir").arg(&target);
     let link = format!("-Clink-arg={}", library.display());
-    let flags = [&FLAGS[..], &[&link]].concat();
+    let incremental = format!("-Cincremental={}", target.join("incremental").display());
+    let mut flags = [&FLAGS[..], &[&link]].concat();
+    if profile == "release" {
+        flags.extend(OPTIMISED);
+        flags.push(&incremental);
+    }
     succeed(cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}")));
     let programs = target.join(TARGET).join(profile).join("deps");
     let found = std::fs::read_dir(&programs).expect("cargo has just built there");

@@ -3,7 +3,8 @@
 #![allow(dead_code)]
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -97,6 +98,25 @@ fn weak() {
     in_two(|number| _ = number.compare_exchange_weak(0, 1, SeqCst, SeqCst));
 }
 
+/// Each ordering and value is the same in all calls, which optimisers know of functions that are not inlined.
+fn weak_flag() {
+    let flag = Arc::new(AtomicBool::new(false));
+    let other = Arc::clone(&flag);
+    let take = |flag: &AtomicBool| flag.compare_exchange_weak(false, true, Acquire, Relaxed);
+    let thread = thread::spawn(move || take(&other).is_ok());
+    let taken = take(&flag).is_ok();
+    assert!(!(thread.join().unwrap() && taken));
+}
+
+/// How many handles there are depends on what the other thread has done.
+fn count() {
+    let handle = Arc::new(0);
+    let other = Arc::clone(&handle);
+    let thread = thread::spawn(move || drop(other));
+    assert_ne!(Arc::strong_count(&handle), 0);
+    thread.join().unwrap();
+}
+
 extern "C" fn run(_: *mut c_void) {
     #[cfg(unbounded)]
     unbounded();
@@ -118,6 +138,10 @@ extern "C" fn run(_: *mut c_void) {
     maximum();
     #[cfg(weak)]
     weak();
+    #[cfg(weak_flag)]
+    weak_flag();
+    #[cfg(count)]
+    count();
 }
 
 fn main() {

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use crate::rust_regions::{orders_of_senders, quiet, twins};
+use crate::rust_regions::{all_is_quiet, orders_of_senders, quiet, twins};
 use crate::rust_std::{in_the_library, library};
-use crate::support::{EXHAUSTIVE, Finished, LIBRARY, command, preloaded, run, rust};
+use crate::support::{EXHAUSTIVE, Finished, LIBRARY, command, folder, preloaded, run, rust};
 
 /// Functions stay where they are.
 const APART: [&str; 2] = [
@@ -168,7 +168,7 @@ fn primitives_are_recognised_as_a_whole_however_a_program_is_optimised() {
 
 /// Programs that each use one primitive which is known where a thread enters a function: channels of every kind,
 /// scopes, `is_finished`, and atomics.
-const ENTERED: [&str; 10] = [
+const ENTERED: [&str; 11] = [
     "unbounded",
     "bounded",
     "rendezvous",
@@ -179,20 +179,45 @@ const ENTERED: [&str; 10] = [
     "is_finished",
     "maximum",
     "weak",
+    "weak_flag",
 ];
+
+/// Why less than every behaviour is claimed.
+const LESS: [&str; 2] = ["` was inlined, and ", "` was changed by an optimiser, and "];
 
 /// Each is compiled alone, so that nothing but its own primitive decides.
 #[test]
 fn what_is_known_by_entry_is_known_as_a_whole_or_not_at_all() {
     let ways = WAYS.iter().filter(|(.., is_joined)| !is_joined);
-    let apart: &[&str] = &["-Copt-level=2", APART[0], APART[1]];
     let ways = ways.map(|&(way, flags, _)| (way, flags));
+    let cargo_raddle = format!("-Cincremental={}", folder("incremental").display());
+    let cargo_raddle = [
+        "-Copt-level=2",
+        APART[0],
+        APART[1],
+        "-Clink-dead-code",
+        // Functions that the linker keeps would be part of the program.
+        "-Clink-arg=-Wl,--gc-sections",
+        "-Clto=off",
+        &cargo_raddle,
+    ];
+    let ways = ways.chain([
+        // What is not inlined has fewer parameters than in its source.
+        ("fewer", &["-Copt-level=1", APART[0], APART[1]][..]),
+        ("apart", &["-Copt-level=2", APART[0], APART[1]]),
+        ("cargo-raddle", &cargo_raddle),
+        // Inlined after instrumentation, so that a function has several entries.
+        (
+            "late",
+            &["-Copt-level=2", APART[0], APART[1], "-Clink-dead-code"],
+        ),
+    ]);
     let (mut refused, mut less) = (BTreeSet::new(), BTreeSet::new());
     for name in ENTERED {
         let alone = format!("--cfg={name}");
         let plain = rust("entered.rs", &format!("entered-{name}"), &[&alone]);
         let expected = check(&plain, "").exits(0).all_classes();
-        for (way, flags) in ways.clone().chain([("apart", apart)]) {
+        for (way, flags) in ways.clone() {
             let flags: Vec<&str> = flags.iter().copied().chain([&*alone]).collect();
             let program = rust("entered.rs", &format!("entered-{name}-{way}"), &flags);
             let finished = check(&program, "");
@@ -200,10 +225,11 @@ fn what_is_known_by_entry_is_known_as_a_whole_or_not_at_all() {
             if text.contains("is recognised only where a thread enters it") {
                 finished.exits(2).says("build it with `cargo raddle`");
                 assert!(!text.contains("behaviour was run"), "{name} {way}: {text}");
-                assert_ne!(way, "apart", "{name}: {text}");
+                assert!(!["apart", "cargo-raddle"].contains(&way), "{name}: {text}");
                 refused.insert(name);
-            } else if text.contains("` was inlined, and ") {
+            } else if LESS.iter().any(|why| text.contains(why)) {
                 finished.exits(0).says("not every behaviour was run");
+                assert_ne!(way, "cargo-raddle", "{name}: {text}");
                 less.insert(name);
             } else {
                 assert_eq!(finished.exits(0).all_classes(), expected, "{name} {way}");
@@ -211,7 +237,26 @@ fn what_is_known_by_entry_is_known_as_a_whole_or_not_at_all() {
         }
     }
     assert!(refused.contains("polled"), "{refused:?}");
-    assert_eq!(less, BTreeSet::from(["maximum", "weak"]));
+    assert_eq!(less, BTreeSet::from(["maximum", "weak", "weak_flag"]));
+}
+
+/// What a program asks of a count is an operation, wherever the question was inlined. A check in a program that cannot
+/// begin again says that it has left out the other answer.
+#[test]
+fn counts_that_a_program_asks_for_are_part_of_its_behaviour() {
+    let ways = WAYS.iter().filter(|(.., is_joined)| !is_joined);
+    let ways = ways.map(|&(way, flags, _)| (way, flags));
+    for (way, flags) in ways.chain([("plain", &[][..])]) {
+        let flags: Vec<&str> = flags.iter().copied().chain(["--cfg=count"]).collect();
+        let program = rust("entered.rs", &format!("count-{way}"), &flags);
+        let finished = check(&program, "");
+        finished.exits(0).says("not every behaviour was run");
+        finished.says("the order in which threads change the count of an `Arc` matters");
+        let settings = [EXHAUSTIVE, preloaded(), ("RADDLE_ARC", "counted")];
+        let finished = run(&program, &[""], &settings);
+        // The other thread has dropped its handle, or has not.
+        assert_eq!(finished.exits(0).all_classes(), 2, "{way}");
+    }
 }
 
 /// A lock is released by an instruction that is in no function of std's any more. Of two threads each may have the
@@ -239,7 +284,7 @@ fn programs_with_an_instrumented_std_have_the_classes_of_the_library() {
 fn what_is_right_has_no_race_with_an_instrumented_std() {
     if let Some(program) = instrumented("quiet.rs") {
         for name in quiet() {
-            check(&program, &name).exits(0).all_classes();
+            all_is_quiet(&program, &name);
         }
     }
 }

@@ -98,6 +98,32 @@ fn each_test_of_each_crate_has_its_failure_or_none() {
     assert_eq!(run, listed);
 }
 
+/// Optimised, with the code of dependencies, crates have the findings and the classes that they have otherwise:
+/// `compare_exchange_weak` fails spuriously, `fetch_max` is an operation, and counts of handles are asked for.
+#[test]
+fn optimised_crates_have_the_classes_of_others() {
+    let packages = ["hit-counter", "job-queue", "shared-handles"];
+    let names = packages.map(|package| ["-p", package]).concat();
+    let release = [&["--budget", "10m", "--", "--release"], &names[..]].concat();
+    let tests = test(&release);
+    let mut differences = Vec::new();
+    for (package, expected) in EXPECTED.iter().filter(|it| packages.contains(&it.0)) {
+        for (name, expected) in *expected {
+            let key = (package.replace('-', "_"), format!("tests::{name}"));
+            let optimised = &tests[&key];
+            let difference = difference(package, expected, optimised);
+            differences.extend(difference.map(|text| format!("{package} {name}: {text}")));
+            // Rounds of a loop that waits may look different in optimised code.
+            if matches!(expected, Nothing) && *package != "job-queue" {
+                let classes = |checked: &Checked| checked.finished["classes"].as_u64();
+                let [plain, found] = [&TESTS[&key], optimised].map(classes);
+                assert_eq!(plain, found, "{package} {name}");
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
 /// Each of two may be the one who drops the last handle, whatever else it drops. A ticket and a session that the
 /// two let go in opposite orders have their last handles with the one, with the other, or with one each, but not
 /// the other way round.

@@ -43,6 +43,40 @@ fn tests_are_instrumented_and_each_runs_under_control() {
     }
 }
 
+/// Functions of dependencies are kept apart and as they are, too: flags hold for all crates, and settings of cargo
+/// for incremental compilation do not.
+#[test]
+fn functions_of_optimised_tests_are_kept_as_they_are() {
+    const KEEPS: [&str; 4] = [
+        "-Cllvm-args=-inline-threshold=-1000000",
+        "-Clink-dead-code",
+        "-Cincremental=",
+        "/target/raddle-native/incremental",
+    ];
+    for (profile, is_optimised) in [("--release", true), ("--profile=fast", true), ("-v", false)] {
+        let workspace = Workspace::new(&format!("functions_are_kept{profile}"));
+        workspace.build_from("plain-tests", &["one"]);
+        workspace.write("rustc.object", INSTRUMENTED);
+        let (code, stderr) = run(&workspace, &["test", "--native", "--", profile]);
+        assert_eq!(code, Some(0), "{stderr}");
+        let calls = workspace.calls();
+        let mut lines = calls.lines();
+        let build = lines.find(|line| line.starts_with("cargo test --no-run"));
+        let build = build.unwrap_or_else(|| panic!("{calls}"));
+        let kept = KEEPS.map(|flag| build.contains(flag));
+        assert_eq!(
+            kept,
+            [true, is_optimised, is_optimised, is_optimised],
+            "{build}"
+        );
+        assert_eq!(
+            stderr.contains("raddle: optimised code"),
+            is_optimised,
+            "{stderr}"
+        );
+    }
+}
+
 #[test]
 fn a_binary_without_libtest_is_one_test() {
     let workspace = Workspace::new("a_test_with_a_main");

@@ -9,7 +9,7 @@ use crate::execution::sites;
 use crate::memory::plain_choices;
 use crate::names::{interrupted, regions};
 use crate::process::{output, restart, uncontrolled, variables};
-use crate::rust::sync;
+use crate::rust::{arc_counts, sync};
 
 /// A compiled program, by the subject of its check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,7 +97,9 @@ impl Program for NativeProgram {
     }
 
     fn left_out(&self) -> Option<String> {
-        uncontrolled::left_out().or_else(sync::left_out)
+        uncontrolled::left_out()
+            .or_else(sync::left_out)
+            .or_else(arc_counts::left_out)
     }
 
     fn interrupt_reader(&self) -> Option<InterruptReader> {

@@ -11,7 +11,7 @@ use crate::abi::trampoline::watched;
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::{host, is_guest};
 use crate::rust::handling::{Handling, handling, touch};
-use crate::rust::sync::Access;
+use crate::rust::sync::{self, Access};
 use crate::rust::{arc_counts, std_atomics};
 use crate::threads::atomics::{self, compare_exchange, entered, ordering, update};
 
@@ -64,12 +64,12 @@ macro_rules! atomics {
             extern "C" fn load(address: *mut $type, order: c_int, code: usize) -> $type {
                 match handling(address, Access::Load, code) {
                     Handling::Answered(found) => found as $type,
-                    Handling::Operation => atomics::load(address, order, code),
-                    Handling::StdAtomic => {
+                    Handling::Operation(_) => atomics::load(address, order, code),
+                    Handling::StdAtomic(region) => {
                         if let Some(found) = touch(address as usize, code) {
                             return found as $type;
                         }
-                        std_atomics::load(address as usize, order, code);
+                        std_atomics::load(address as usize, order, region, code);
                         real(address).load(Ordering::SeqCst)
                     }
                     Handling::Uncontrolled => real(address).load(Ordering::SeqCst),
@@ -79,11 +79,11 @@ macro_rules! atomics {
             extern "C" fn store(address: *mut $type, value: $type, order: c_int, code: usize) {
                 match handling(address, Access::Store(value.into()), code) {
                     Handling::Answered(_) => {}
-                    Handling::Operation => {
+                    Handling::Operation(_) => {
                         let code = entered(address, code);
                         host(|| atomics::store(address, value, order, code))
                     }
-                    Handling::StdAtomic => {
+                    Handling::StdAtomic(_) => {
                         touch(address as usize, code);
                         real(address).store(value, Ordering::SeqCst);
                         std_atomics::store(address as usize, order);
@@ -97,10 +97,10 @@ macro_rules! atomics {
             ) -> $type {
                 match handling(address, Access::Swap(value.into()), code) {
                     Handling::Answered(found) => found as $type,
-                    Handling::Operation => update(address, UpdateKind::Swap(value.into()), arc_counts::ordering(order), code),
-                    Handling::StdAtomic => {
+                    Handling::Operation(region) => update(address, UpdateKind::Swap(value.into()), arc_counts::ordering(order, region), code),
+                    Handling::StdAtomic(region) => {
                         touch(address as usize, code);
-                        std_atomics::update(address as usize, order);
+                        std_atomics::update(address as usize, order, region);
                         real(address).swap(value, Ordering::SeqCst)
                     }
                     Handling::Uncontrolled => real(address).swap(value, Ordering::SeqCst),
@@ -116,11 +116,11 @@ macro_rules! atomics {
                 let handling = handling(address, access, code);
                 match handling {
                     Handling::Answered(found) => return (found as $type, found == expected.into()),
-                    Handling::Operation => {
-                        let orders = (arc_counts::ordering(orders.0), orders.1);
+                    Handling::Operation(region) => {
+                        let orders = (arc_counts::ordering(orders.0, region), orders.1);
                         return compare_exchange(address, values, orders, weak, code);
                     }
-                    Handling::StdAtomic => {
+                    Handling::StdAtomic(_) => {
                         touch(address as usize, code);
                     }
                     Handling::Uncontrolled => {}
@@ -128,8 +128,8 @@ macro_rules! atomics {
                 let order = Ordering::SeqCst;
                 let found = real(address).compare_exchange(expected, new, order, order);
                 match (handling, found) {
-                    (Handling::StdAtomic, Ok(_)) => std_atomics::update(address as usize, orders.0),
-                    (Handling::StdAtomic, Err(_)) => std_atomics::fail(address as usize, orders.1),
+                    (Handling::StdAtomic(region), Ok(_)) => std_atomics::update(address as usize, orders.0, region),
+                    (Handling::StdAtomic(region), Err(_)) => std_atomics::fail(address as usize, orders.1, region),
                     _ => {}
                 }
                 match found {
@@ -178,10 +178,10 @@ macro_rules! atomics {
                     let kind = UpdateKind::$kind(value.into());
                     match handling(address, access(kind), code) {
                         Handling::Answered(found) => found as $type,
-                        Handling::Operation => update(address, kind, arc_counts::ordering(order), code),
-                        Handling::StdAtomic => {
+                        Handling::Operation(region) => update(address, kind, arc_counts::ordering(order, region), code),
+                        Handling::StdAtomic(region) => {
                             touch(address as usize, code);
-                            std_atomics::update(address as usize, order);
+                            std_atomics::update(address as usize, order, region);
                             real(address).$plain(value, Ordering::SeqCst)
                         }
                         Handling::Uncontrolled => real(address).$plain(value, Ordering::SeqCst),
@@ -249,7 +249,7 @@ extern "C" fn fence(order: c_int, code: usize) {
     if !is_guest() || ordering == Ordering::Relaxed {
         return;
     }
-    if shadow_stack::region().is_no_event(0) {
+    if sync::region(code).is_no_event(0) {
         return std_atomics::fence(order);
     }
     let code = shadow_stack::users(code);

@@ -494,7 +494,8 @@ pub(crate) fn push(caller: usize, code: usize) -> Option<Entered> {
         let kind = regions::kind(code);
         let before = calls.region.get();
         calls.region.set(kind.entered_from(before));
-        if kind.is_special() {
+        // Where an optimiser inlines after instrumentation, the entry of another function is one of this function.
+        if kind.is_special() && kind != before {
             calls.is_armed.set(true);
             calls.is_modelled.set(false);
             calls

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use raddle_engine::object::{self, Object, once::Call};
 use raddle_engine::{Grant, Reply};
 
+use super::object_life::PosixObject;
 use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::real::forward;
 use crate::abi::trampoline::entry;
@@ -28,7 +29,14 @@ fn call(once: Once, call: Call, code: usize) -> Reply {
         })
     };
     let call = object::Call::Once(call);
-    objects::call(once.address(), KIND, initial, call, code)
+    let object = PosixObject {
+        address: once.address(),
+        size: size_of::<c_int>(),
+        what: "uses a once flag",
+    };
+    object.during(code, || {
+        objects::call(once.address(), KIND, initial, call, code)
+    })
 }
 
 entry! {

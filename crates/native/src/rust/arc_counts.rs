@@ -12,7 +12,7 @@ use raddle_engine::memory::clock::join_growing;
 use raddle_settings::ArcCounts as Counting;
 
 use crate::execution::part::{Part, PartCell};
-use crate::execution::{running, shadow_stack};
+use crate::execution::running;
 use crate::host::addresses::Table;
 use crate::host::mode::host;
 use crate::memory::blocks;
@@ -20,6 +20,8 @@ use crate::names::rust_paths::FunctionKind;
 use crate::process::program;
 
 static ARE_OPERATIONS: AtomicBool = AtomicBool::new(false);
+/// True if the order of changes matters, and the program cannot begin again.
+static IS_LEFT_OUT: AtomicBool = AtomicBool::new(false);
 
 /// The counts of the execution.
 #[derive(Default)]
@@ -70,6 +72,14 @@ pub(crate) static COUNTS: PartCell<ArcCounts> = PartCell::new();
 /// Applies the setting, at the beginning of a check.
 pub(crate) fn prepare(wanted: Option<Counting>) {
     ARE_OPERATIONS.store(wanted == Some(Counting::Counted), Relaxed);
+    IS_LEFT_OUT.store(false, Relaxed);
+}
+
+/// Returns why the check may leave out behaviours, if the order of changes of a count matters.
+pub(crate) fn left_out() -> Option<String> {
+    let why =
+        "the order in which threads change the count of an `Arc` matters: set `RADDLE_ARC=counted`";
+    IS_LEFT_OUT.load(Relaxed).then(|| why.to_owned())
 }
 
 fn are_operations() -> bool {
@@ -83,11 +93,11 @@ pub(crate) fn is_operation(kind: FunctionKind, address: usize) -> bool {
     kind.is_of_counts() && are_operations() && !blocks::is_inside(address)
 }
 
-/// Returns the ordering of such an operation. The drop of the last reference happens after all
-/// others; std uses a fence for that, which is no operation here.
-pub(crate) fn ordering(order: c_int) -> c_int {
+/// Returns the ordering of an operation in code of this kind. The drop of the last reference happens
+/// after all others; std uses a fence for that, which is no operation here.
+pub(crate) fn ordering(order: c_int, region: FunctionKind) -> c_int {
     const BOTH: c_int = 4;
-    match are_operations() && shadow_stack::region().is_of_counts() {
+    match are_operations() && region.is_of_counts() {
         true => BOTH,
         false => order,
     }
@@ -145,9 +155,9 @@ impl ArcCounts {
 }
 
 /// In guest mode: records that the running thread has read an atomic that is no event, and with
-/// `changes` changed it.
-pub(super) fn use_count(address: usize, changes: bool) {
-    let asks = match shadow_stack::region() {
+/// `changes` changed it, in code of this kind, which may be inlined in the function that the thread entered.
+pub(super) fn use_count(address: usize, changes: bool, region: FunctionKind) {
+    let asks = match region {
         FunctionKind::AsksCount => true,
         FunctionKind::Counts | FunctionKind::DropsLast => false,
         _ => return,
@@ -213,4 +223,5 @@ fn exec_again() {
         host(|| program::exec_again("RADDLE_ARC", Counting::Counted.name()));
     }
     // The program cannot begin again: findings are true, but some may be missed.
+    IS_LEFT_OUT.store(true, Relaxed);
 }

@@ -6,14 +6,15 @@ use super::{arc_counts, channels, threads};
 use crate::execution::shadow_stack;
 use crate::host::mode::is_guest;
 use crate::memory::locations::Atom;
+use crate::names::rust_paths::FunctionKind;
 
 /// Handling of an atomic access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handling {
-    /// An operation of the engine.
-    Operation,
-    /// An access in memory, which only [synchronizes](super::std_atomics) threads.
-    StdAtomic,
+    /// An operation of the engine, in code of this kind.
+    Operation(FunctionKind),
+    /// An access in memory, which only [synchronizes](super::std_atomics) threads, in code of this kind.
+    StdAtomic(FunctionKind),
     /// Part of another operation, which was performed; the access returns this value.
     Answered(u64),
     /// An access of a caller that is not controlled.
@@ -28,13 +29,13 @@ pub(crate) fn handling<T: Atom>(address: *mut T, access: Access, code: usize) ->
     }
     let region = sync::region(code);
     if region.is_inside() {
-        return Handling::StdAtomic;
+        return Handling::StdAtomic(region);
     }
     match sync::perform((address as usize, T::BITS), access, region, code) {
         Some(found) => Handling::Answered(found),
-        None if !region.is_no_event(T::BITS) => Handling::Operation,
-        None if arc_counts::is_operation(region, address as usize) => Handling::Operation,
-        None => Handling::StdAtomic,
+        None if !region.is_no_event(T::BITS) => Handling::Operation(region),
+        None if arc_counts::is_operation(region, address as usize) => Handling::Operation(region),
+        None => Handling::StdAtomic(region),
     }
 }
 

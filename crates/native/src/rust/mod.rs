@@ -30,7 +30,7 @@ pub(crate) fn enter(
     if kind == FunctionKind::DropsLast {
         arc_counts::drop_last(depth);
     }
-    if kind.is_special() {
+    if kind.is_special() && kind != before {
         enter_special(kind);
     }
 }

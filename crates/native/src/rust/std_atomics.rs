@@ -109,16 +109,16 @@ impl StdAtomics {
     }
 }
 
-/// In guest mode: records a load of the atomic at an address by the running thread, at a place in
-/// the program.
-pub(crate) fn load(address: usize, order: c_int, code: usize) {
+/// In guest mode: records a load of the atomic at an address by the running thread, in code of a kind
+/// and at a place in the program.
+pub(crate) fn load(address: usize, order: c_int, region: FunctionKind, code: usize) {
     if shadow_stack::is_modelled() {
         return;
     }
     if shadow_stack::region() == FunctionKind::Scope {
         threads::end_scope(address, code);
     }
-    arc_counts::use_count(address, false);
+    arc_counts::use_count(address, false, region);
     let ordering = atomics::ordering(order);
     let waits = {
         let mut known = STD_ATOMICS.get();
@@ -147,23 +147,23 @@ pub(crate) fn store(address: usize, order: c_int) {
     STD_ATOMICS.get().write(address, ordering);
 }
 
-/// In guest mode: records an update of the atomic at an address by the running thread.
-pub(crate) fn update(address: usize, order: c_int) {
+/// In guest mode: records an update of the atomic at an address by the running thread, in code of a kind.
+pub(crate) fn update(address: usize, order: c_int, region: FunctionKind) {
     if shadow_stack::is_modelled() {
         return;
     }
-    arc_counts::use_count(address, true);
+    arc_counts::use_count(address, true, region);
     let ordering = atomics::ordering(order);
     STD_ATOMICS.get().update(address, ordering);
 }
 
 /// In guest mode: records a failed compare-exchange of the atomic at an address by the running
-/// thread.
-pub(crate) fn fail(address: usize, order: c_int) {
+/// thread, in code of a kind.
+pub(crate) fn fail(address: usize, order: c_int, region: FunctionKind) {
     if shadow_stack::is_modelled() {
         return;
     }
-    arc_counts::use_count(address, false);
+    arc_counts::use_count(address, false, region);
     STD_ATOMICS.get().read(address, atomics::ordering(order));
 }
 

@@ -153,6 +153,11 @@ impl Use {
                 self.site,
             );
         }
+        self.begin_mapped();
+    }
+
+    /// As [`begin`](Self::begin), of memory that is mapped.
+    pub(crate) fn begin_mapped(self) {
         if let Some(bad) = self.check() {
             fail(bad, self);
         }
@@ -161,9 +166,7 @@ impl Use {
     /// In host mode: ends the operation. Other threads may have run since it began; fails the
     /// thread if the block was freed by then.
     pub(crate) fn end(self) {
-        if let Some(bad) = self.check() {
-            fail(bad, self);
-        }
+        self.begin_mapped();
         self.record();
     }
 

@@ -36,6 +36,11 @@ const NO_INLINING: [&str; 2] = [
     "-Cllvm-args=-inlinehint-threshold=-1000000",
 ];
 
+/// Keeps functions callable in optimised code. LLVM changes the parameters of functions that are local to a
+/// compilation unit, as copies of std's inline functions are unless dead code is linked; stand-ins for them need the
+/// parameters that the source has. The linker still removes what is unused.
+const WHOLE_FUNCTIONS: [&str; 2] = ["-Clink-dead-code", "-Clink-arg=-Wl,--gc-sections"];
+
 /// Cargo's variables for flags; the first takes precedence.
 pub const ENCODED: &str = "CARGO_ENCODED_RUSTFLAGS";
 const PLAIN: &str = "RUSTFLAGS";
@@ -54,6 +59,14 @@ pub fn raddle_flags(
         flags.push(format!("--sysroot={}", sysroot.display()));
     }
     flags
+}
+
+/// Returns the flags for optimised code beside those of [`raddle_flags`]. The compiler itself, before LLVM, inlines
+/// functions only if it does not compile incrementally; cargo's own setting for that leaves out dependencies.
+pub fn optimised_flags(incremental: &Path) -> Vec<String> {
+    let whole = WHOLE_FUNCTIONS.map(str::to_owned);
+    let incremental = format!("-Cincremental={}", incremental.display());
+    whole.into_iter().chain([incremental]).collect()
 }
 
 /// Returns the flags that make the compiler instrument code.

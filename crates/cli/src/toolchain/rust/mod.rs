@@ -72,13 +72,21 @@ fn build_options(
     let directory = cargo.target_directory()?.join("raddle-native");
     let instrumentation = compiler.instrumentation(&directory)?;
     let sysroot = sysroot::find_selected(runtime, &compiler, instrumentation);
-    let flags = flags::raddle_flags(instrumentation, runtime, sysroot.as_deref());
+    let mut flags = flags::raddle_flags(instrumentation, runtime, sysroot.as_deref());
+    let profile = Profile::selected(arguments);
+    if profile.is_optimised {
+        eprintln!(
+            "raddle: optimised code: inlined functions do not appear in failures, and source locations are less \
+             exact"
+        );
+        flags.extend(flags::optimised_flags(&directory.join("incremental")));
+    }
     let mut options = BuildOptions::default();
     let mut add = |word: &str| options.arguments.push(word.into());
     add("--target");
     add(&compiler.host);
     options.target = Some(directory);
-    for setting in profile_settings(arguments) {
+    for setting in profile.settings() {
         options
             .arguments
             .extend(["--config".into(), setting.into()]);
@@ -131,47 +139,59 @@ fn require_host(compiler: &RustCompiler, arguments: &[OsString]) -> Result<(), E
     }
 }
 
-/// Returns settings of the profiles: complete debug information, and no optimisation unless the
-/// user requests it.
-fn profile_settings(arguments: &[OsString]) -> Vec<String> {
-    let words: Vec<_> = arguments.iter().map(|it| it.to_string_lossy()).collect();
-    let is_release = words.iter().any(|it| it == "--release" || it == "-r");
-    let given = words.iter().enumerate().find_map(|(index, word)| {
-        let next = words.get(index + 1).filter(|_| word == "--profile");
-        word.strip_prefix("--profile=")
-            .or(next.map(|next| next.as_ref()))
-    });
-    let profile = given.unwrap_or(if is_release { "release" } else { "test" });
-    let (is_optimised, profiles) = match profile {
-        "release" | "bench" => (true, vec!["release", "bench"]),
-        "dev" | "test" => (false, vec!["dev", "test"]),
-        // A profile of the user's own may be optimised.
-        own => (true, vec![own]),
-    };
-    let mut settings = Vec::new();
-    for profile in profiles {
-        // What is optimised together with std has no functions of std's that could be recognised.
-        let always = [
-            "debug=2",
-            "strip=\"none\"",
-            "split-debuginfo=\"off\"",
-            "lto=\"off\"",
-        ];
-        for setting in always {
-            settings.push(format!("profile.{profile}.{setting}"));
-        }
-        if !is_optimised {
-            settings.push(format!("profile.{profile}.opt-level=0"));
-            settings.push(format!("profile.{profile}.package.\"*\".opt-level=0"));
+/// The profile that cargo builds with.
+struct Profile {
+    /// False only if it is known that nothing is optimised.
+    is_optimised: bool,
+    /// Its names in cargo's configuration.
+    names: Vec<String>,
+}
+
+impl Profile {
+    /// Returns the profile that the user's arguments select.
+    fn selected(arguments: &[OsString]) -> Profile {
+        let words: Vec<_> = arguments.iter().map(|it| it.to_string_lossy()).collect();
+        let is_release = words.iter().any(|it| it == "--release" || it == "-r");
+        let given = words.iter().enumerate().find_map(|(index, word)| {
+            let next = words.get(index + 1).filter(|_| word == "--profile");
+            word.strip_prefix("--profile=")
+                .or(next.map(|next| next.as_ref()))
+        });
+        let name = given.unwrap_or(if is_release { "release" } else { "test" });
+        let (is_optimised, names) = match name {
+            "release" | "bench" => (true, vec!["release", "bench"]),
+            "dev" | "test" => (false, vec!["dev", "test"]),
+            // A profile of the user's own may be optimised.
+            own => (true, vec![own]),
+        };
+        let names = names.into_iter().map(str::to_owned).collect();
+        Profile {
+            is_optimised,
+            names,
         }
     }
-    if is_optimised {
-        eprintln!(
-            "raddle: optimised code: inlined functions do not appear in failures, and source locations are less \
-             exact"
-        );
+
+    /// Returns its settings: complete debug information, and no optimisation unless the user requests it.
+    fn settings(&self) -> Vec<String> {
+        let mut settings = Vec::new();
+        for profile in &self.names {
+            // What is optimised together with std has no functions of std's that could be recognised.
+            let always = [
+                "debug=2",
+                "strip=\"none\"",
+                "split-debuginfo=\"off\"",
+                "lto=\"off\"",
+            ];
+            for setting in always {
+                settings.push(format!("profile.{profile}.{setting}"));
+            }
+            if !self.is_optimised {
+                settings.push(format!("profile.{profile}.opt-level=0"));
+                settings.push(format!("profile.{profile}.package.\"*\".opt-level=0"));
+            }
+        }
+        settings
     }
-    settings
 }
 
 #[cfg(test)]
@@ -188,6 +208,10 @@ mod tests {
 
     fn words(words: &[&str]) -> Vec<OsString> {
         words.iter().map(OsString::from).collect()
+    }
+
+    fn profile_settings(arguments: &[&str]) -> Vec<String> {
+        Profile::selected(&words(arguments)).settings()
     }
 
     #[test]
@@ -211,19 +235,13 @@ mod tests {
     fn only_unoptimised_profiles_are_changed() {
         let is_unoptimised =
             |settings: Vec<String>| settings.iter().any(|it| it.contains("opt-level"));
-        assert!(is_unoptimised(profile_settings(&words(&["--lib"]))));
-        assert!(!is_unoptimised(profile_settings(&words(&[
-            "--lib",
-            "--release"
-        ]))));
+        assert!(is_unoptimised(profile_settings(&["--lib"])));
+        assert!(!is_unoptimised(profile_settings(&["--lib", "--release"])));
         for profile in [&["--profile", "release"][..], &["--profile=release"]] {
-            assert!(!is_unoptimised(profile_settings(&words(profile))));
+            assert!(!is_unoptimised(profile_settings(profile)));
         }
-        assert!(is_unoptimised(profile_settings(&words(&[
-            "--profile",
-            "dev"
-        ]))));
-        let own = profile_settings(&words(&["--profile", "fast"]));
+        assert!(is_unoptimised(profile_settings(&["--profile", "dev"])));
+        let own = profile_settings(&["--profile", "fast"]);
         assert!(own.contains(&"profile.fast.debug=2".to_owned()), "{own:?}");
         assert!(
             own.iter()
@@ -233,7 +251,7 @@ mod tests {
     #[test]
     fn no_program_is_optimised_together_with_std() {
         for (arguments, profile) in [("--lib", "dev"), ("--release", "release")] {
-            let settings = profile_settings(&words(&[arguments]));
+            let settings = profile_settings(&[arguments]);
             assert!(settings.contains(&format!("profile.{profile}.lto=\"off\"")));
         }
     }

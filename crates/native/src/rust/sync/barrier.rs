@@ -102,6 +102,8 @@ pub(super) fn understand(function: usize, size: usize) -> bool {
 /// now.
 pub(super) extern "C-unwind" fn wait(barrier: usize, called: usize) -> bool {
     let code = shadow_stack::users(called);
+    let made = super::use_of(barrier, "uses a barrier", code);
+    made.inspect(|made| made.begin_as_guest());
     let field = (barrier + SIZE_FIELD.load(Relaxed)) as *const usize;
     // SAFETY: the address is that of a live barrier, because `Barrier::wait` is running; the field was found
     // in its debugging information.
@@ -115,6 +117,8 @@ pub(super) extern "C-unwind" fn wait(barrier: usize, called: usize) -> bool {
             object = Some(barrier);
             Operation::Meet { barrier }
         });
+        // Threads of the group that have left may have freed it by now.
+        made.inspect(|made| made.record());
         let round = reply.to_value() as u32;
         let wait = object.map(|barrier| BarrierWait { barrier, round });
         let member = native.thread().index();

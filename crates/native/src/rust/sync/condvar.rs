@@ -17,7 +17,12 @@ type Word = *mut u32;
 
 fn call(condvar: Word, call: Call, code: usize) -> Reply {
     let initial = || Object::Condvar(object::condvar::Condvar::default());
-    objects::call(condvar as usize, KIND, initial, call, code)
+    let perform = || objects::call(condvar as usize, KIND, initial, call, code);
+    match call {
+        // Waiters do not access it any more when they are notified.
+        Call::Wake { .. } => perform(),
+        _ => super::during(condvar as usize, "uses a condition variable", code, perform),
+    }
 }
 
 /// Waits for a notification; returns true if it timed out.

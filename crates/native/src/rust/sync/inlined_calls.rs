@@ -26,7 +26,7 @@ pub(super) struct Found {
 }
 
 /// Methods of atomics that are known by their names alone.
-const METHODS: [&str; 3] = ["fetch_max", "fetch_min", WEAK];
+pub(super) const METHODS: [&str; 3] = ["fetch_max", "fetch_min", WEAK];
 /// Method whose inlined calls are those of a strong one.
 pub(super) const WEAK: &str = "compare_exchange_weak";
 const ATOMIC: &str = "core::sync::atomic::";

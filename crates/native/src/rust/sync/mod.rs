@@ -42,8 +42,11 @@ use raddle_settings::ModelledLibrary;
 
 use crate::execution::shadow_stack;
 use crate::host::mode::host;
+use crate::memory::blocks;
 use crate::names::rust_paths::{self, FunctionKind};
+use crate::threads::heap_use::Use;
 use crate::threads::interrupts;
+use modules::Unseen;
 use sites::Role;
 
 pub(crate) use parker::{park, waiting_call, wake};
@@ -67,17 +70,21 @@ pub(crate) fn modelled() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns why the check may leave out behaviours, if methods of atomics that are known by their functions alone
-/// were inlined.
+/// were inlined or changed.
 pub(crate) fn left_out() -> Option<String> {
     let methods = modules::unseen();
-    let unseen = methods.iter().find(|&&name| name != inlined_calls::WEAK);
-    let name = unseen.or(methods.first())?;
+    let unseen = methods.iter().find(|it| it.0 != inlined_calls::WEAK);
+    let (name, why) = unseen.or(methods.first())?;
+    let why = match why {
+        Unseen::Inlined => "inlined",
+        Unseen::Changed => "changed by an optimiser",
+    };
     let lacks = match unseen {
         Some(_) => "its accesses are not seen",
         None => "never fails spuriously here",
     };
     Some(format!(
-        "`{name}` was inlined, and {lacks}: build the program without optimising"
+        "`{name}` was {why}, and {lacks}: build the program without optimising"
     ))
 }
 
@@ -176,6 +183,26 @@ fn perform_role(role: Role, address: usize, access: Access, code: usize) -> Opti
         _ => return None,
     };
     Some(value.into())
+}
+
+/// Returns the use of the program's memory by an operation on a primitive. Nothing for one that std has for itself.
+fn use_of(address: usize, what: &'static str, site: usize) -> Option<Use> {
+    let made = Use {
+        address,
+        size: size_of::<u32>(),
+        what,
+        site,
+    };
+    (!blocks::is_inside(address)).then_some(made)
+}
+
+/// In host mode: performs an operation on a primitive. Fails the thread if its memory is not live.
+fn during<R>(address: usize, what: &'static str, site: usize, operation: impl FnOnce() -> R) -> R {
+    let made = use_of(address, what, site);
+    made.inspect(|made| made.begin_mapped());
+    let result = operation();
+    made.inspect(|made| made.end());
+    result
 }
 
 fn at<R>(code: usize, work: impl FnOnce() -> R) -> R {

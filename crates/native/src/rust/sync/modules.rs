@@ -1,7 +1,7 @@
 //! Files that the program was loaded from: their functions of std's, and the functions around an
 //! instruction.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -51,12 +51,24 @@ static MODULES: ProcessState<Vec<(Module, Option<Loader>)>> = ProcessState::new(
 /// Ranges of all functions of these files.
 static FUNCTIONS: ProcessState<Vec<Range<usize>>> = ProcessState::new(Vec::new());
 
-/// Methods of atomics whose calls are not seen, or not as what they are, because they were inlined.
-static UNSEEN: ProcessState<BTreeSet<&'static str>> = ProcessState::new(BTreeSet::new());
+/// Why calls of a method of atomics are not seen, or not as what they are.
+#[derive(Clone, Copy)]
+pub(super) enum Unseen {
+    Inlined,
+    /// The function does not have the parameters that the source has.
+    Changed,
+}
 
-/// Returns the names of methods of atomics that were inlined, and are known by their functions alone.
-pub(super) fn unseen() -> Vec<&'static str> {
-    UNSEEN.get().iter().copied().collect()
+/// Methods of atomics that are known by their functions alone, and whose calls are not seen as what they are.
+static UNSEEN: ProcessState<BTreeMap<&'static str, Unseen>> = ProcessState::new(BTreeMap::new());
+
+/// Returns the names of these methods.
+pub(super) fn unseen() -> Vec<(&'static str, Unseen)> {
+    UNSEEN
+        .get()
+        .iter()
+        .map(|(name, why)| (*name, *why))
+        .collect()
 }
 
 /// Reads all files, and replaces functions; returns true if there is code of Rust's.
@@ -123,7 +135,10 @@ fn replace_all(module: &Module) -> Option<bool> {
         if let Some(path) = &found.lost {
             inlined::refuse(Half::NotEntered(path));
         }
-        UNSEEN.get().extend(found.unseen);
+        let inlined = found.unseen.into_iter();
+        UNSEEN
+            .get()
+            .extend(inlined.map(|name| (name, Unseen::Inlined)));
     }
     let functions: Vec<_> = functions.into_values().collect();
     let is_method = |path: &str| {
@@ -135,7 +150,9 @@ fn replace_all(module: &Module) -> Option<bool> {
     if has_rust && has_lines && !functions.iter().any(|(path, ..)| is_method(path)) {
         sites::expect_inlined();
     }
-    replaced::replace_all(&functions);
+    for name in replaced::replace_all(&functions) {
+        UNSEEN.get().entry(name).or_insert(Unseen::Changed);
+    }
     parking_lot::look(&functions);
     Some(has_rust)
 }

@@ -55,7 +55,9 @@ pub(super) fn is_poisoned() -> bool {
 
 fn call(word: Word, call: Call, code: usize) -> Reply {
     let initial = || Object::Mutex(object::mutex::Mutex::default());
-    objects::call(word as usize, KIND, initial, call, code)
+    super::during(word as usize, "uses a mutex", code, || {
+        objects::call(word as usize, KIND, initial, call, code)
+    })
 }
 
 /// Takes the lock; returns the value that a compare-exchange must find in the word, which is

@@ -38,7 +38,9 @@ fn initial(word: Word) -> Object {
 
 fn call(word: Word, call: once::Call, code: usize) -> Reply {
     let call = object::Call::Once(call);
-    objects::call(word as usize, KIND, || initial(word), call, code)
+    super::during(word as usize, "uses a once flag", code, || {
+        objects::call(word as usize, KIND, || initial(word), call, code)
+    })
 }
 
 /// In host mode: queries if it is completed; returns the value that the load of the word must
@@ -48,7 +50,9 @@ pub(super) fn is_completed(word: Word, code: usize) -> u32 {
         object: objects::object(world, word as usize, KIND, || initial(word)),
         call: object::Call::Once(once::Call::IsCompleted),
     };
-    let reply = running().observe(code, caller::top(), ask);
+    let reply = super::during(word as usize, "uses a once flag", code, || {
+        running().observe(code, caller::top(), ask)
+    });
     if reply.to_answer() {
         COMPLETE
     } else {

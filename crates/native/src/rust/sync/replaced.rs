@@ -1,5 +1,6 @@
 //! The functions of std's that are replaced.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::{barrier, condvar, mutex, once, parker, parking_lot, uninstrumented};
@@ -60,12 +61,14 @@ extern "C" fn grow_scope(count: usize, _code: usize) {
 /// A function of the program's: its path, address and size in bytes.
 pub(super) type Found = (String, usize, usize);
 
-/// Replaces the functions of a file that have stand-ins.
-pub(super) fn replace_all(functions: &[Found]) {
+/// Replaces the functions of a file that have stand-ins. Returns the methods of atomics that cannot be replaced.
+pub(super) fn replace_all(functions: &[Found]) -> BTreeSet<&'static str> {
+    let mut unchanged = BTreeSet::new();
     for (path, function, size) in functions {
-        uninstrumented::replace(path, *function, *size);
+        unchanged.extend(uninstrumented::replace(path, *function, *size));
         replace(path, *function, *size);
     }
+    unchanged
 }
 
 /// Replaces the functions of parking_lot; returns true if all of them could be.

@@ -44,7 +44,9 @@ fn change(word: Word, to: impl FnOnce(u32) -> u32) -> u32 {
 fn call(word: Word, call: Call, code: usize) -> Reply {
     let initial = || Object::RwLock(object::rwlock::RwLock::default());
     at(code, || {
-        objects::call(word as usize, KIND, initial, call, code)
+        super::during(word as usize, "uses a readers-writer lock", code, || {
+            objects::call(word as usize, KIND, initial, call, code)
+        })
     })
 }
 

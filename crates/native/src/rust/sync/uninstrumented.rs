@@ -1,12 +1,14 @@
 //! Atomic operations that compilers do not instrument: `fetch_max` and `fetch_min` have no callback, and a
 //! `compare_exchange_weak` has that of a strong one, without spurious failures. So the methods of the atomics
-//! that the user's code calls are replaced.
+//! that the user's code calls are replaced, if they have the parameters that the source has.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
 
+use iced_x86::{InstructionInfoFactory, OpAccess, Register};
 use raddle_engine::{Update, UpdateKind};
 
 use super::Access;
+use super::inlined_calls::{METHODS, WEAK};
 use crate::abi::trampoline::watched_stand_in;
 use crate::host::patch;
 use crate::memory::locations::Atom;
@@ -66,11 +68,13 @@ fn compare_exchange<T: Atom>(address: *mut T, expected: u64, new: u64) -> Result
 
 fn update<T: Atom>(address: *mut T, kind: UpdateKind, ordering: u8, code: usize) -> T {
     let handling = handling::handling(address, Access::Other, code);
-    if handling == Handling::Operation {
-        return atomics::update(address, kind, arc_counts::ordering(order(ordering)), code);
-    }
-    if handling == Handling::StdAtomic {
-        std_atomics::update(address as usize, order(ordering));
+    let order = order(ordering);
+    match handling {
+        Handling::Operation(region) => {
+            return atomics::update(address, kind, arc_counts::ordering(order, region), code);
+        }
+        Handling::StdAtomic(region) => std_atomics::update(address as usize, order, region),
+        Handling::Answered(_) | Handling::Uncontrolled => {}
     }
     let bits = T::BITS;
     let update = Update { kind, bits };
@@ -83,19 +87,23 @@ fn exchange<T: Atom>(address: *mut T, values: (T, T), orderings: (u8, u8), code:
     let handling = handling::handling(address, Access::CompareExchange(expected, new), code);
     let (value, is_done) = match handling {
         Handling::Answered(found) => (found, found == expected),
-        Handling::Operation => {
-            let orders = (arc_counts::ordering(orders.0), orders.1);
+        Handling::Operation(region) => {
+            let orders = (arc_counts::ordering(orders.0, region), orders.1);
             let (found, is_done) = atomics::compare_exchange(address, values, orders, true, code);
             (found.to_word(), is_done)
         }
-        Handling::StdAtomic | Handling::Uncontrolled => {
+        Handling::StdAtomic(_) | Handling::Uncontrolled => {
             let found = change(address, |before| (before == expected).then_some(new));
             (found, found == expected)
         }
     };
     match (handling, is_done) {
-        (Handling::StdAtomic, true) => std_atomics::update(address as usize, orders.0),
-        (Handling::StdAtomic, false) => std_atomics::fail(address as usize, orders.1),
+        (Handling::StdAtomic(region), true) => {
+            std_atomics::update(address as usize, orders.0, region);
+        }
+        (Handling::StdAtomic(region), false) => {
+            std_atomics::fail(address as usize, orders.1, region);
+        }
         _ => {}
     }
     Pair {
@@ -180,14 +188,47 @@ methods!(double, u64, i64);
 /// Path of the module of atomics.
 pub(super) const MODULE: &str = "core::sync::atomic::";
 
-/// Replaces the function if it is one of these methods.
-pub(super) fn replace(path: &str, function: usize, size: usize) {
-    let Some(stand_in) = path.strip_prefix(MODULE).and_then(find) else {
-        return;
+/// Registers of the parameters: the atomic, values and orderings.
+const PARAMETERS: [Register; 5] = [
+    Register::RDI,
+    Register::RSI,
+    Register::RDX,
+    Register::RCX,
+    Register::R8,
+];
+
+/// Replaces the function if it is one of these methods. Returns the name of a method that cannot be replaced.
+pub(super) fn replace(path: &str, function: usize, size: usize) -> Option<&'static str> {
+    let stand_in = path.strip_prefix(MODULE).and_then(find)?;
+    let name = path.rsplit("::").next();
+    let method = METHODS.into_iter().find(|it| Some(*it) == name)?;
+    let parameters = match method {
+        WEAK => &PARAMETERS[..],
+        _ => &PARAMETERS[..3],
     };
+    if !reads_all(function, size, parameters) {
+        return Some(method);
+    }
     // SAFETY: `replace` needs a function in which no thread is at its first instructions, and no thread of
-    // the check has begun.
-    unsafe { patch::replace(function, size, stand_in as usize) };
+    // the check has begun; and a stand-in with its parameters, all of which it reads.
+    let replaced = unsafe { patch::replace(function, size, stand_in as usize) };
+    replaced.is_none().then_some(method)
+}
+
+/// True if a function reads all these parameters. An optimiser may have removed those whose values it knows from
+/// all calls, so that others come in other registers.
+fn reads_all(function: usize, size: usize, parameters: &[Register]) -> bool {
+    let mut info = InstructionInfoFactory::new();
+    let mut first = vec![None; parameters.len()];
+    for instruction in patch::instructions(function, size) {
+        for used in info.info(&instruction).used_registers() {
+            let register = used.register().full_register();
+            if let Some(index) = parameters.iter().position(|it| *it == register) {
+                first[index].get_or_insert(used.access() != OpAccess::Write);
+            }
+        }
+    }
+    first.iter().all(|is_read| *is_read == Some(true))
 }
 
 fn find(path: &str) -> Option<extern "C" fn()> {

@@ -566,7 +566,7 @@ macro_rules! settings {
                 variable: is("RADDLE_MUTANT"),
                 flag: not("`cargo raddle mutants` and `cargo raddle orderings` set it"),
                 default: "none",
-                book: "`FILE:LINE:COLUMN OPERATION CHANGE`, as `cargo raddle mutants --list` prints; several with `;` between them. See [Mutants](mutants.md)",
+                book: "`FILE:LINE:COLUMN OPERATION CHANGE`, as `mutant` in the lines of `cargo raddle mutants --list --json`; several with `;` between them. See [Mutants](mutants.md)",
             }
 
             /// Output of progress: lines, or nothing even on a terminal.

@@ -100,7 +100,7 @@ const REASONS: &[Reason] = &[
             ),
             ("process/restart/irreversible.rs", &["IS_REPORTED"]),
             ("process/restart/mod.rs", &["SELECTED"]),
-            ("rust/arc_counts.rs", &["ARE_OPERATIONS"]),
+            ("rust/arc_counts.rs", &["ARE_OPERATIONS", "IS_LEFT_OUT"]),
             ("threads/unwritten_reads.rs", &["TRUSTED"]),
         ],
     ),

@@ -101,6 +101,9 @@ mod system {
 
     /// `si_code` of a trap after a single step.
     const TRACE: libc::c_int = 2;
+    /// Those of traps of the debugger's kind. A single step has another one than its own once in some million on virtual
+    /// machines.
+    const OF_DEBUGGING: std::ops::Range<libc::c_int> = 1..0x80;
     const TRAP_FLAG: i64 = 0x100;
 
     thread_local! {
@@ -161,7 +164,7 @@ mod system {
             let context = &mut *context.cast::<libc::ucontext_t>();
             ((*info).si_code, &mut context.uc_mcontext.gregs)
         };
-        if code != TRACE {
+        if !is_step(code, registers[libc::REG_EFL as usize]) {
             // SAFETY: the arguments are those of this handler.
             return unsafe { pass_on(signal, info, context) };
         }
@@ -170,6 +173,30 @@ mod system {
         if !goes_on {
             ACTIVE.set(null());
             registers[libc::REG_EFL as usize] &= !TRAP_FLAG;
+        }
+    }
+
+    /// True for a trap of a single step, by its code and the flags of the interrupted code.
+    fn is_step(code: libc::c_int, flags: i64) -> bool {
+        code == TRACE || OF_DEBUGGING.contains(&code) && flags & TRAP_FLAG != 0
+    }
+
+    #[cfg(test)]
+    #[test]
+    fn a_trap_of_another_kind_is_a_step_if_steps_are_taken() {
+        const INT3: libc::c_int = 0x80;
+        for (code, flags, expected) in [
+            (TRACE, TRAP_FLAG, true),
+            (TRACE, 0, true),
+            (1, 0x46 | TRAP_FLAG, true),
+            (1, 0x46, false),
+            (4, TRAP_FLAG, true),
+            (INT3, TRAP_FLAG, false),
+            // Sent by a process.
+            (0, TRAP_FLAG, false),
+            (-6, TRAP_FLAG, false),
+        ] {
+            assert_eq!(is_step(code, flags), expected, "{code} {flags:x}");
         }
     }
 

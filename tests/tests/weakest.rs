@@ -191,8 +191,8 @@ fn tests_that_fail_are_no_judges() {
     let raddle = command_line(&weakest);
     raddle("mutants")
         .exits(2)
-        .says("`gate` does not pass as it is: ");
+        .says("`gate` does not pass as it is, ");
     raddle("orderings")
         .exits(2)
-        .says("`gate` does not pass as it is: ");
+        .says("`gate` does not pass as it is, ");
 }

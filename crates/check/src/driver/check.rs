@@ -17,7 +17,8 @@ use crate::persist::events;
 use crate::settings::check_name::RunningCheck;
 use crate::settings::checker::Checker;
 use crate::settings::environment;
-use crate::settings::options::Strategy;
+use crate::settings::mutant::Mutant;
+use crate::settings::options::{Memory, Strategy};
 
 /// Runs `body` many times under full control, counting no behaviour twice, until every class has
 /// been run or the budget is spent. Panics with the story of the first failure.
@@ -130,6 +131,10 @@ impl Checker {
     ) -> Report {
         environment::apply(&mut self, |name| std::env::var(name).ok())
             .unwrap_or_else(|error| panic!("raddle: {error}"));
+        if self.mutant != Mutant::None && self.memory == Memory::Sc {
+            // Under sequential consistency no ordering makes a difference.
+            self.memory = Memory::Rc11;
+        }
         let running = RunningCheck::starting(&self);
         environment::apply_replay(&mut self, &running)
             .unwrap_or_else(|error| panic!("raddle: {error}"));

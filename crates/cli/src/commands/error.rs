@@ -153,8 +153,8 @@ impl fmt::Display for Error {
             ),
             Self::FailsUnchanged { test, why } => write!(
                 f,
-                "`{test}` does not pass as it is: {why}\n  \
-                 help: run `cargo raddle test {test}` first",
+                "`{test}` does not pass as it is, under the memory model rc11: {why}\n  \
+                 help: run `cargo raddle test {test}` first, without `memory = \"sc\"`",
             ),
             Self::NothingToChange { in_tests: 0 } => f.write_str(
                 "the tests reach no operation that could be changed\n  \

@@ -1,7 +1,8 @@
 //! Processor time, and batches that take turns.
 //!
-//! All checkers here run on the calling OS thread, so its processor time is the cost of an
-//! execution, whatever else the machine is doing.
+//! All checkers here run on one OS thread, so its processor time is the cost of an execution, whatever
+//! else the machine is doing. Every batch has an OS thread of its own, as a test has: raddle looks closely
+//! at thread-locals that others have left changed, and the peers leave theirs so.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use std::time::Duration;
 const BATCH: Duration = Duration::from_millis(150);
 
 /// Does at least this many units of work (executions, events) and returns the number done.
-pub(crate) type Batch<'a> = Box<dyn FnMut(u64) -> u64 + 'a>;
+pub(crate) type Batch<'a> = Box<dyn FnMut(u64) -> u64 + Send + 'a>;
 
 /// Returns the processor time of the calling thread.
 pub(crate) fn processor_time() -> Duration {
@@ -80,9 +81,17 @@ fn size(batch: &mut Batch<'_>) -> u64 {
 }
 
 fn timed(batch: &mut Batch<'_>, size: u64) -> (u64, Duration) {
-    let start = processor_time();
-    let units = batch(size);
-    (units, processor_time() - start)
+    std::thread::scope(|scope| {
+        let run = || {
+            let start = processor_time();
+            let units = batch(size);
+            (units, processor_time() - start)
+        };
+        scope
+            .spawn(run)
+            .join()
+            .expect("a batch panicked, and said why")
+    })
 }
 
 /// Returns the median.

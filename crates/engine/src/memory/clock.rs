@@ -19,14 +19,20 @@ pub(crate) fn join(clock: &mut [u32], other: &[u32]) {
     let common = clock.len().min(other.len());
     let (parts, rest) = clock[..common].as_chunks_mut::<4>();
     let (other_parts, other_rest) = other[..common].as_chunks::<4>();
-    for (mine, theirs) in parts.iter_mut().zip(other_parts) {
-        for (mine, theirs) in mine.iter_mut().zip(theirs) {
-            *mine = (*mine).max(*theirs);
-        }
+    for at in 0..parts.len().min(other_parts.len()) {
+        let ([a, b, c, d], [e, f, g, h]) = (parts[at], other_parts[at]);
+        parts[at] = [later(a, e), later(b, f), later(c, g), later(d, h)];
     }
-    for (mine, theirs) in rest.iter_mut().zip(other_rest) {
-        *mine = (*mine).max(*theirs);
+    for at in 0..rest.len().min(other_rest.len()) {
+        rest[at] = later(rest[at], other_rest[at]);
     }
+}
+
+/// Returns the larger of two entries, neither of which is as large as 2^31. Signed numbers, because x86-64
+/// has no instruction for the maxima of several unsigned ones.
+#[inline(always)]
+fn later(one: u32, other: u32) -> u32 {
+    (one as i32).max(other as i32) as u32
 }
 
 /// Joins another clock into one that grows as needed.

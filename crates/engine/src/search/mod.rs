@@ -232,6 +232,7 @@ impl Exhaustive {
                 return false;
             }
             frame.graph.place(location, write, position);
+            frame.cut_steps(read);
             if !linearise(&mut frame.graph, &mut frame.steps) {
                 return false;
             }

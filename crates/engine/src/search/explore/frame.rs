@@ -13,9 +13,9 @@ use crate::search::reduce::Reductions;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frame {
     pub(crate) graph: Graph,
-    /// The operations of the graph as a linearization.
+    /// The operations of the graph as a linearization, or a first part of it.
     pub(crate) steps: Vec<EventId>,
-    /// True when `steps` is a valid linearization; otherwise one must be found first.
+    /// True when `steps` is a whole linearization; otherwise one must be found first.
     pub(crate) in_order: bool,
     /// True when `steps` may differ from insertion order.
     pub(crate) is_mixed: bool,
@@ -110,35 +110,87 @@ impl Frame {
     /// Undoes insertions until `keep` events are left.
     pub(crate) fn truncate(&mut self, keep: usize) {
         let graph = &self.graph;
-        let is_kept = |&id: &EventId| (graph.node(id).stamp as usize) < keep;
-        if self.is_mixed {
-            self.steps.retain(is_kept);
-        } else {
+        let is_kept = |id: &EventId| (graph.node(*id).stamp as usize) < keep;
+        if !self.is_mixed {
             while self.steps.pop_if(|id| !is_kept(id)).is_some() {}
+            self.graph.truncate(keep);
+            return;
         }
+        let is_same = |id: &EventId| is_kept(id) && graph.write_of(*id).is_none_or(|it| is_kept(&it));
+        let first = self.steps.iter().position(|id| !is_same(id));
+        self.steps.retain(is_kept);
         self.graph.truncate(keep);
+        // `hb` of what comes behind may include events that are gone.
+        if let Some(first) = first
+            && !self.graph.weak
+            && self.graph.memory > 0
+        {
+            self.steps.truncate(first);
+            self.in_order = false;
+        }
+    }
+
+    /// Keeps only the steps before this one, which is to be changed: they do not depend on it.
+    pub(crate) fn cut_steps(&mut self, step: EventId) {
+        if let Some(first) = self.steps.iter().position(|&id| id == step) {
+            self.steps.truncate(first);
+        }
+        self.in_order = false;
+    }
+
+    /// Keeps only the steps that a change leaves as they are.
+    fn cut_changed_steps(&mut self, change: Change) {
+        match change {
+            Change::Source { read, .. } => self.cut_steps(read),
+            Change::PlaceForRead { write, read, .. } => {
+                self.cut_steps(read);
+                self.cut_steps(write);
+            }
+            Change::Place { write, .. } => self.cut_steps(write),
+            Change::Complete { stamp, .. } => self.cut_steps(self.graph.order[stamp as usize]),
+            Change::Choose { event, .. } => self.cut_steps(event),
+            Change::Take { .. }
+            | Change::Regroup { .. }
+            | Change::Deliver { .. }
+            | Change::RevisitGroup { .. }
+            | Change::Revisit { .. } => {
+                self.steps.clear();
+                self.in_order = false;
+            }
+        }
     }
 
     /// Keeps the linearization of `whole` without `receive`, in a graph just restricted for a
-    /// revisit of it. With memory accesses, or if the receive is not a completion, a new
-    /// linearization must be found.
-    pub(crate) fn keep_steps(&mut self, whole: &Frame, receive: EventId, prefix: &[u32]) {
+    /// revisit of it by `send`. With memory accesses, or if the receive is not a completion, only its
+    /// first part is kept, and a new linearization must be found.
+    pub(crate) fn keep_steps(
+        &mut self,
+        whole: &Frame,
+        receive: EventId,
+        send: EventId,
+        prefix: &[u32],
+    ) {
         let is_completion = matches!(whole.graph.node(receive).kind, NodeKind::Completion { .. });
         let is_simple = match whole.graph.weak {
             true => !whole.graph.has_barriers_or_messages(),
             false => whole.graph.memory == 0 && is_completion,
         };
         self.in_order = whole.in_order && is_simple;
-        if !self.in_order {
-            return;
-        }
-        let last = whole.graph.node(receive).stamp;
-        let is_kept = |&id: &EventId| {
-            id != receive && (whole.graph.node(id).stamp < last || covers(prefix, id))
-        };
         self.steps.clear();
-        self.steps
-            .extend(whole.steps.iter().copied().filter(is_kept));
+        let last = whole.graph.node(receive).stamp;
+        let is_kept = |id: &EventId| {
+            *id != receive && (whole.graph.node(*id).stamp < last || covers(prefix, *id))
+        };
+        let steps = whole.steps.iter().copied();
+        if self.in_order {
+            self.steps.extend(steps.filter(is_kept));
+        } else if !whole.graph.weak && !whole.graph.has_barriers_or_messages() {
+            let is_same = |id: &EventId| {
+                let write = whole.graph.write_of(*id);
+                is_kept(id) && *id != send && write.is_none_or(|it| it != send && is_kept(&it))
+            };
+            self.steps.extend(steps.take_while(is_same));
+        }
         self.is_mixed = true;
         self.graph.forget_accesses();
     }
@@ -163,14 +215,16 @@ impl Frame {
         }
         match change {
             Change::Choose { .. } if can_stay => self.apply(change),
-            Change::Complete { stamp, .. } if can_stay => {
-                self.in_order = self.steps.pop() == Some(self.graph.order[stamp as usize]);
+            Change::Complete { stamp, .. }
+                if can_stay && self.steps.last() == Some(&self.graph.order[stamp as usize]) =>
+            {
+                self.steps.pop();
                 self.apply(change);
                 self.run_last(stamp);
             }
             change => {
+                self.cut_changed_steps(change);
                 self.apply(change);
-                self.in_order = false;
             }
         }
     }
@@ -244,7 +298,7 @@ impl Frame {
             }
         };
         self.graph.restrict(&parent.graph, receive, prefix);
-        self.keep_steps(parent, receive, prefix);
+        self.keep_steps(parent, receive, send, prefix);
         let stamp = self.graph.node(receive).stamp;
         let writes = self.graph.node(send).kind.writes().is_some();
         self.take_send(receive, send);

@@ -24,6 +24,7 @@ impl Frame {
         for log in &mut self.graph.threads {
             log.clocks.clear();
         }
+        self.steps.clear();
         let placed = linearise(&mut self.graph, &mut self.steps);
         debug_assert!(
             placed,
@@ -73,6 +74,7 @@ impl Frame {
     pub(crate) fn make_runnable_weakly(&mut self, psc: &mut Psc) -> bool {
         if !self.in_order {
             self.is_mixed = true;
+            self.steps.clear();
             if !linearise(&mut self.graph, &mut self.steps) {
                 return false;
             }

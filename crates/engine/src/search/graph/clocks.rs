@@ -139,12 +139,7 @@ impl Graph {
             self.threads[mine].clocks = clocks;
             return;
         }
-        let is_end = matches!(node.kind, NodeKind::End { .. });
-        let touched = node.kind.reads().or(node.kind.writes());
-        // The end of a thread matters only if some event reads it.
-        let touched =
-            touched.filter(|&location| !is_end || !self.location(location).reads.is_empty());
-        if let Some(location) = touched {
+        if let Some(location) = self.touched(&node) {
             let accesses = &mut self.locations[location.index()].accesses;
             accesses.resize(width, 0);
             let before = &mut own[width..];
@@ -154,6 +149,29 @@ impl Graph {
             join(accesses, before);
         }
         self.threads[mine].clocks = clocks;
+    }
+
+    /// Returns the location whose accesses the event is one of, in a graph that is not weak.
+    fn touched(&self, node: &Node) -> Option<LocationId> {
+        let is_end = matches!(node.kind, NodeKind::End { .. });
+        let touched = node.kind.reads().or(node.kind.writes());
+        // The end of a thread matters only if some event reads it.
+        touched.filter(|&location| !is_end || !self.location(location).reads.is_empty())
+    }
+
+    /// Adds an event whose clocks are set to the accesses of its location.
+    pub(super) fn add_access(&mut self, id: EventId) {
+        if self.weak {
+            return;
+        }
+        let (width, row) = (self.width, self.row());
+        if let Some(location) = self.touched(self.node(id)) {
+            let clocks = &self.threads[id.thread.index()].clocks;
+            let before = &clocks[id.index as usize * row..][width..row];
+            let accesses = &mut self.locations[location.index()].accesses;
+            accesses.resize(width, 0);
+            join(accesses, before);
+        }
     }
 
     /// Sets the causal clocks of all events of a graph that was just read from text. Linearization

@@ -10,24 +10,40 @@
 //! A weak graph is linearized the same way, but a read waits only for its source and a write for
 //! nothing; whether such a graph is consistent is checked separately.
 
-use super::{Graph, Node, NodeKind};
+use super::{Graph, NodeKind};
 use crate::base::ids::{EventId, LocationId, ThreadId};
 
 /// Orders the operations of the graph so that they can be run, and sets the clocks of all events.
 /// Returns `false` if there is no such order. A call runs at its completion, an atomic update at
 /// its read.
+///
+/// `steps` are the first operations of an earlier order, up to the first one that was changed or
+/// removed. As long as the others are ready in that order, they and their clocks stay as they are: they
+/// depend on nothing that comes later. If there is no order, `steps` are again such a part.
 pub(crate) fn linearise(graph: &mut Graph, steps: &mut Vec<EventId>) -> bool {
     prepare(graph);
-    steps.clear();
     let mut left = graph.order.len();
+    let mut kept = 0;
+    while let Some(&id) = steps.get(kept)
+        && place_again(graph, id, &mut left)
+    {
+        kept += 1;
+    }
+    steps.truncate(kept);
     while left > 0 {
         let left_before = left;
         for slot in 0..graph.canonical.len() {
             let thread = graph.canonical[slot];
             while let Some(id) = next_ready(graph, thread) {
-                let count = place(graph, id, steps);
-                graph.threads[thread.index()].placed += count;
-                left -= count as usize;
+                graph.set_clocks(id);
+                let Placed { write, is_step } = place(graph, id);
+                if let Some(write) = write {
+                    graph.set_clocks(write);
+                }
+                if is_step {
+                    steps.push(id);
+                }
+                left -= 1 + usize::from(write.is_some());
             }
         }
         if left == left_before {
@@ -86,19 +102,9 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
         NodeKind::Read { location } => latest(graph, location) == node.source,
         NodeKind::ReadForUpdate { location, .. } => {
             latest(graph, location) == node.source
-                && match log.nodes.get(index as usize + 1) {
-                    Some(&Node {
-                        kind: NodeKind::WriteOfUpdate { .. },
-                        ..
-                    }) => {
-                        let write = EventId {
-                            index: index + 1,
-                            ..id
-                        };
-                        is_next_write(graph, location, write) && unread(graph, location) == 1
-                    }
-                    _ => true,
-                }
+                && graph.write_of(id).is_none_or(|write| {
+                    is_next_write(graph, location, write) && unread(graph, location) == 1
+                })
         }
         NodeKind::Send { port } => graph.is_send_ready(port, id, is_placed),
         NodeKind::Receive { ports, wait } => match node.source {
@@ -135,12 +141,19 @@ fn unread(graph: &Graph, location: LocationId) -> u32 {
     }
 }
 
-/// Places the event, and with the read of an update its write; returns the number of events placed.
-fn place(graph: &mut Graph, id: EventId, steps: &mut Vec<EventId>) -> u32 {
-    graph.set_clocks(id);
+/// An event that was placed.
+struct Placed {
+    /// The write of an update, which was placed together with its read.
+    write: Option<EventId>,
+    /// False for a call, which is run at its completion.
+    is_step: bool,
+}
+
+/// Places the event, and with the read of an update its write.
+fn place(graph: &mut Graph, id: EventId) -> Placed {
     let node = *graph.node(id);
+    let mut update = None;
     match node.kind {
-        NodeKind::Call { .. } | NodeKind::Arrive { .. } => return 1,
         NodeKind::Pass { barrier } if node.source.is_none() => {
             graph.object_mut(barrier).placed += 1
         }
@@ -150,23 +163,8 @@ fn place(graph: &mut Graph, id: EventId, steps: &mut Vec<EventId>) -> u32 {
                 Some(write) => graph.node_mut(write).unread -= 1,
                 None => graph.location_mut(location).unread -= 1,
             }
-            let write = EventId {
-                index: id.index + 1,
-                ..id
-            };
-            let next = graph.threads[id.thread.index()]
-                .nodes
-                .get(write.index as usize);
-            if let Some(Node {
-                kind: NodeKind::WriteOfUpdate { .. },
-                ..
-            }) = next
-            {
-                graph.set_clocks(write);
-                graph.location_mut(location).placed += 1;
-                steps.push(id);
-                return 2;
-            }
+            update = graph.write_of(id);
+            graph.location_mut(location).placed += usize::from(update.is_some());
         }
         NodeKind::Send { port } => graph.port_mut(port).placed += 1,
         NodeKind::Write { location }
@@ -176,6 +174,25 @@ fn place(graph: &mut Graph, id: EventId, steps: &mut Vec<EventId>) -> u32 {
         }
         _ => {}
     }
-    steps.push(id);
-    1
+    graph.threads[id.thread.index()].placed += 1 + u32::from(update.is_some());
+    Placed {
+        write: update,
+        is_step: !matches!(node.kind, NodeKind::Call { .. } | NodeKind::Arrive { .. }),
+    }
+}
+
+/// Places the operation of an earlier order, and the calls before it, whose clocks are valid; subtracts
+/// them from the number of events `left`. False if the operation is not ready now.
+fn place_again(graph: &mut Graph, id: EventId, left: &mut usize) -> bool {
+    while let Some(next) = next_ready(graph, id.thread)
+        && next.index <= id.index
+    {
+        let Placed { write, .. } = place(graph, next);
+        *left -= 1 + usize::from(write.is_some());
+        if next == id {
+            graph.add_access(write.unwrap_or(id));
+            return true;
+        }
+    }
+    false
 }

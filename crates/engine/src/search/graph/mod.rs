@@ -393,6 +393,15 @@ impl Graph {
         matches!(last, Some(NodeKind::Call { .. } | NodeKind::Arrive { .. }))
     }
 
+    /// Returns the write of an update that writes, given its read; `None` for other events.
+    #[inline]
+    pub(crate) fn write_of(&self, read: EventId) -> Option<EventId> {
+        let nodes = &self.threads[read.thread.index()].nodes;
+        let index = read.index + 1;
+        let next = nodes.get(index as usize)?;
+        matches!(next.kind, NodeKind::WriteOfUpdate { .. }).then_some(EventId { index, ..read })
+    }
+
     /// Returns the call that the thread waits for, if its last event is one.
     pub(crate) fn pending_call(&self, thread: ThreadId) -> Option<(EventId, ObjectId, Call)> {
         match self.tail(thread)? {

@@ -73,9 +73,6 @@ impl Graph {
             ),
             false => (0, 0, 0),
         };
-        // Clocks of a graph without memory accesses depend on kept events only; so do those of a
-        // weak graph.
-        let keep_clocks = whole.memory == 0 || whole.weak;
         let row = whole.row();
         self.order.clear();
         self.order
@@ -98,10 +95,10 @@ impl Graph {
                     .sum(),
             };
             copy(&mut log.sites, &from.sites[..kept.min(from.sites.len())]);
-            if keep_clocks {
-                log.clocks.clear();
-                log.clocks.extend_from_slice(&from.clocks[..kept * row]);
-            }
+            // In a graph with memory accesses that is not weak, clocks may depend on events that are not
+            // kept. Those of the steps that are kept do not.
+            log.clocks.clear();
+            log.clocks.extend_from_slice(&from.clocks[..kept * row]);
             log.live = from.live && from.spawned_by.is_none_or(keep);
             log.spawned_by = from.spawned_by;
             log.place = from.place;

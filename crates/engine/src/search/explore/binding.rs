@@ -10,7 +10,7 @@ use crate::base::outcome::Outcome;
 use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Record};
 use crate::model::operation::{Operation, Ports, Update};
-use crate::search::graph::{Graph, NodeKind, ObjectLog};
+use crate::search::graph::{Graph, Node, NodeKind, ObjectLog};
 use crate::world::State;
 
 #[derive(Debug, Default)]
@@ -59,7 +59,14 @@ impl<Id: Copy + PartialEq> Names<Id> {
     }
 
     /// Binds the two identifiers; returns `false` if one of them is bound to another.
-    fn bind(&mut self, (graph, at): (Id, usize), (world, here): (Id, usize)) -> bool {
+    #[inline]
+    fn bind(&mut self, graph: (Id, usize), world: (Id, usize)) -> bool {
+        // Both ways were bound together.
+        self.world(graph.1) == Some(world.0) || self.bind_new(graph, world)
+    }
+
+    #[inline(never)]
+    fn bind_new(&mut self, (graph, at): (Id, usize), (world, here): (Id, usize)) -> bool {
         if self.to_world.len() <= at {
             self.to_world.resize(at + 1, None);
         }
@@ -330,9 +337,10 @@ impl Binding {
 
     /// True when the pending operation is that of the graph's event; sets the values of the event.
     fn fits(&mut self, graph: &mut Graph, state: &State, event: EventId) -> bool {
-        let node = *graph.node(event);
+        let Node { kind, source, .. } = *graph.node(event);
         let thread = self.to_world(event.thread);
-        match (node.kind, *state.pending(thread)) {
+        // The operation is matched in place: most of its fields are not needed.
+        match (kind, state.pending(thread)) {
             (NodeKind::Begin, Operation::Begin) | (NodeKind::End { .. }, Operation::End) => true,
             (NodeKind::Local, Operation::Yield | Operation::Sleep { .. })
             | (NodeKind::Fence, Operation::Fence { .. }) => true,
@@ -340,22 +348,22 @@ impl Binding {
                 self.bind_thread(child, ThreadId::new(state.execution().threads.len()));
                 true
             }
-            (NodeKind::Join { target }, Operation::Join { target: here }) => {
+            (NodeKind::Join { target }, &Operation::Join { target: here }) => {
                 self.to_world(target) == here
             }
-            (NodeKind::Choose { alternatives }, Operation::Choose { alternatives: now }) => {
+            (NodeKind::Choose { alternatives }, &Operation::Choose { alternatives: now }) => {
                 alternatives == now
             }
             (NodeKind::Choose { alternatives }, Operation::Chance { .. }) => alternatives == 2,
-            (NodeKind::Read { location }, Operation::IsFinished { target }) => {
+            (NodeKind::Read { location }, &Operation::IsFinished { target }) => {
                 location == graph.ended(self.to_graph(target))
             }
-            (NodeKind::Read { location }, Operation::Load { location: here, .. }) => {
+            (NodeKind::Read { location }, &Operation::Load { location: here, .. }) => {
                 self.use_location(graph, state, location, here)
             }
             (
                 NodeKind::Write { location },
-                Operation::Store {
+                &Operation::Store {
                     location: here,
                     value,
                     ..
@@ -366,7 +374,7 @@ impl Binding {
             }
             (
                 NodeKind::ReadForUpdate { location, update },
-                Operation::Update {
+                &Operation::Update {
                     location: here,
                     update: now,
                     ..
@@ -378,40 +386,40 @@ impl Binding {
             }
             (
                 NodeKind::Silent { object, call },
-                Operation::Call {
+                &Operation::Call {
                     object: here,
                     call: now,
                 },
             ) => call == now && self.bind_object(object, here),
-            (NodeKind::Pass { barrier }, Operation::Meet { barrier: here }) => {
+            (NodeKind::Pass { barrier }, &Operation::Meet { barrier: here }) => {
                 self.bind_object(barrier, here)
                     && self.group(graph, state, barrier, event).is_some()
             }
             (
                 NodeKind::AskLeader { barrier },
-                Operation::Leads {
+                &Operation::Leads {
                     barrier: here,
                     member,
                     round,
                 },
             ) => {
                 self.bind_object(barrier, here)
-                    && graph.group_of_member(barrier, self.to_graph(member), round) == node.source
+                    && graph.group_of_member(barrier, self.to_graph(member), round) == source
             }
-            (NodeKind::Send { port }, Operation::Send { port: here })
-            | (NodeKind::Delivered { port }, Operation::Delivered { port: here }) => {
+            (NodeKind::Send { port }, &Operation::Send { port: here })
+            | (NodeKind::Delivered { port }, &Operation::Delivered { port: here }) => {
                 self.bind_object(port, here)
             }
             (
                 NodeKind::HangUp { port, location },
-                Operation::HangUp {
+                &Operation::HangUp {
                     port: here,
                     location: now,
                 },
             ) => self.bind_object(port, here) && self.use_location(graph, state, location, now),
             (
                 NodeKind::Receive { ports, wait },
-                Operation::Receive {
+                &Operation::Receive {
                     ports: here,
                     wait: now,
                 },
@@ -422,14 +430,14 @@ impl Binding {
                     && list.len() == now_list.len()
                     && (list.iter().zip(now_list))
                         .all(|(&port, &here)| self.bind_object(port, here))
-                    && match node.source {
-                        Some(_) => self.message(graph, state, thread, node.source).is_some(),
+                    && match source {
+                        Some(_) => self.message(graph, state, thread, source).is_some(),
                         None => state.messages(here).next().is_none(),
                     }
             }
             (
                 NodeKind::Completion { object },
-                Operation::Call {
+                &Operation::Call {
                     object: here,
                     call: now,
                 },

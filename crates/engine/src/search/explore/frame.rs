@@ -138,24 +138,52 @@ impl Frame {
         self.in_order = false;
     }
 
-    /// Keeps only the steps that a change leaves as they are.
-    fn cut_changed_steps(&mut self, change: Change) {
+    /// Keeps only the steps before those that depend on this event, which was changed: a write, or a read.
+    fn cut_steps_after(&mut self, event: EventId) {
+        let node = self.graph.node(event);
+        let (location, place) = match (node.kind.reads(), node.kind.writes()) {
+            (Some(location), _) => (location, node.source),
+            (None, Some(location)) => (location, Some(event)),
+            (None, None) => return,
+        };
+        let place = self.graph.coherence(location, place);
+        let next = self.graph.location(location).writes.get(place).copied();
+        if let Some(next) = next {
+            self.cut_steps(self.graph.step_of(next));
+        }
+    }
+
+    /// Applies a change, and keeps only the steps that do not depend on it.
+    fn apply_and_cut(&mut self, change: Change) {
+        self.in_order = false;
         match change {
-            Change::Source { read, .. } => self.cut_steps(read),
+            Change::Source { read: event, .. } | Change::Place { write: event, .. } => {
+                self.cut_steps(event);
+                self.apply(change);
+                self.cut_steps_after(event);
+            }
             Change::PlaceForRead { write, read, .. } => {
                 self.cut_steps(read);
                 self.cut_steps(write);
+                self.apply(change);
+                self.cut_steps_after(read);
+                self.cut_steps_after(write);
             }
-            Change::Place { write, .. } => self.cut_steps(write),
-            Change::Complete { stamp, .. } => self.cut_steps(self.graph.order[stamp as usize]),
-            Change::Choose { event, .. } => self.cut_steps(event),
+            Change::Complete { stamp, .. } => {
+                self.cut_steps(self.graph.order[stamp as usize]);
+                self.apply(change);
+            }
+            Change::Choose { event, .. } => {
+                self.cut_steps(event);
+                self.apply(change);
+            }
             Change::Take { .. }
             | Change::Regroup { .. }
             | Change::Deliver { .. }
             | Change::RevisitGroup { .. }
             | Change::Revisit { .. } => {
                 self.steps.clear();
-                self.in_order = false;
+                self.apply(change);
             }
         }
     }
@@ -222,10 +250,7 @@ impl Frame {
                 self.apply(change);
                 self.run_last(stamp);
             }
-            change => {
-                self.cut_changed_steps(change);
-                self.apply(change);
-            }
+            change => self.apply_and_cut(change),
         }
     }
 

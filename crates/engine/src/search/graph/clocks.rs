@@ -88,32 +88,38 @@ impl Graph {
     pub(crate) fn set_clocks(&mut self, id: EventId) {
         let (width, row) = (self.width, self.row());
         let start = id.index as usize * row;
-        let node = *self.node(id);
+        let Node {
+            kind,
+            source,
+            value,
+            ..
+        } = *self.node(id);
         let mine = id.thread.index();
         let mut clocks = std::mem::take(&mut self.threads[mine].clocks);
         if clocks.len() < start + row {
             clocks.resize(start + row, 0);
         }
+        let (earlier, own) = clocks.split_at_mut(start);
+        let own = &mut own[..row];
         match start.checked_sub(row) {
-            Some(previous) => clocks.copy_within(previous..start, start),
-            None => clocks[..row].fill(0),
+            Some(previous) => own.copy_from_slice(&earlier[previous..]),
+            None => own.fill(0),
         }
-        let own = &mut clocks[start..start + row];
         own[mine] = id.index + 1;
         own[width + mine] = id.index + 1;
-        let comes_from = match node.kind {
+        let comes_from = match kind {
             NodeKind::Begin => self.threads[mine].spawned_by,
             NodeKind::Join { target } => self.end_of(target),
             NodeKind::Completion { object } => {
-                let earlier = (node.value as usize).checked_sub(1);
+                let earlier = (value as usize).checked_sub(1);
                 earlier.map(|position| self.object(object).completions[position])
             }
             NodeKind::Send { .. } | NodeKind::Arrive { .. } => None,
-            NodeKind::Pass { barrier } if node.source.is_none() => {
-                let earlier = (node.value as usize).checked_sub(1);
+            NodeKind::Pass { barrier } if source.is_none() => {
+                let earlier = (value as usize).checked_sub(1);
                 earlier.map(|position| self.object(barrier).completions[position])
             }
-            _ => node.source,
+            _ => source,
         };
         // Events of the same thread precede it anyway, and their clocks are moved out here.
         let clocks_of = if self.weak { 1 } else { CLOCKS };
@@ -125,36 +131,39 @@ impl Graph {
         if let Some(from) = comes_from {
             depends_on(from);
         }
-        match node.kind {
-            NodeKind::Pass { .. } if node.source.is_none() => {
+        match kind {
+            NodeKind::Pass { .. } if source.is_none() => {
                 self.members(id).for_each(&mut depends_on);
             }
-            NodeKind::Receive { ports, wait: true } if node.source.is_none() => {
+            NodeKind::Receive { ports, wait: true } if source.is_none() => {
                 self.hang_ups(ports).for_each(&mut depends_on);
             }
             _ => {}
         }
         if self.weak {
-            self.synchronize(id, &node, &mut clocks);
+            self.synchronize(id, &mut clocks);
             self.threads[mine].clocks = clocks;
             return;
         }
-        if let Some(location) = self.touched(&node) {
+        if let Some(location) = self.touched(kind) {
             let accesses = &mut self.locations[location.index()].accesses;
-            accesses.resize(width, 0);
             let before = &mut own[width..];
-            if node.kind.writes().is_some() {
-                join(before, accesses);
+            if accesses.is_empty() {
+                accesses.extend_from_slice(before);
+            } else {
+                if kind.writes().is_some() {
+                    join(before, accesses);
+                }
+                join(accesses, before);
             }
-            join(accesses, before);
         }
         self.threads[mine].clocks = clocks;
     }
 
     /// Returns the location whose accesses the event is one of, in a graph that is not weak.
-    fn touched(&self, node: &Node) -> Option<LocationId> {
-        let is_end = matches!(node.kind, NodeKind::End { .. });
-        let touched = node.kind.reads().or(node.kind.writes());
+    fn touched(&self, kind: NodeKind) -> Option<LocationId> {
+        let is_end = matches!(kind, NodeKind::End { .. });
+        let touched = kind.reads().or(kind.writes());
         // The end of a thread matters only if some event reads it.
         touched.filter(|&location| !is_end || !self.location(location).reads.is_empty())
     }
@@ -165,12 +174,14 @@ impl Graph {
             return;
         }
         let (width, row) = (self.width, self.row());
-        if let Some(location) = self.touched(self.node(id)) {
+        if let Some(location) = self.touched(self.node(id).kind) {
             let clocks = &self.threads[id.thread.index()].clocks;
             let before = &clocks[id.index as usize * row..][width..row];
             let accesses = &mut self.locations[location.index()].accesses;
-            accesses.resize(width, 0);
-            join(accesses, before);
+            match accesses.is_empty() {
+                true => accesses.extend_from_slice(before),
+                false => join(accesses, before),
+            }
         }
     }
 
@@ -198,8 +209,8 @@ impl Graph {
 
     /// Applies the rules of happens-before to an event of a weak graph. `clocks` are those of its
     /// thread, moved out of the graph.
-    fn synchronize(&self, id: EventId, node: &Node, clocks: &mut [u32]) {
-        let row = self.row();
+    fn synchronize(&self, id: EventId, clocks: &mut [u32]) {
+        let (row, node) = (self.row(), self.node(id));
         let (earlier, own) = clocks.split_at_mut(id.index as usize * row);
         let clocks = &mut NodeClocks {
             graph: self,

@@ -10,40 +10,29 @@
 //! A weak graph is linearized the same way, but a read waits only for its source and a write for
 //! nothing; whether such a graph is consistent is checked separately.
 
-use super::{Graph, NodeKind};
+use super::{Graph, Node, NodeKind};
 use crate::base::ids::{EventId, LocationId, ThreadId};
 
 /// Orders the operations of the graph so that they can be run, and sets the clocks of all events.
 /// Returns `false` if there is no such order. A call runs at its completion, an atomic update at
 /// its read.
 ///
-/// `steps` are the first operations of an earlier order, up to the first one that was changed or
-/// removed. As long as the others are ready in that order, they and their clocks stay as they are: they
-/// depend on nothing that comes later. If there is no order, `steps` are again such a part.
+/// `steps` are the beginning of an earlier order: operations that depend on nothing that has changed
+/// since then. They and their clocks stay as they are. If there is no order, `steps` are again the
+/// beginning of one.
 pub(crate) fn linearise(graph: &mut Graph, steps: &mut Vec<EventId>) -> bool {
-    prepare(graph);
-    let mut left = graph.order.len();
-    let mut kept = 0;
-    while let Some(&id) = steps.get(kept)
-        && place_again(graph, id, &mut left)
-    {
-        kept += 1;
+    if graph.has_barriers_or_messages() {
+        steps.clear();
     }
-    steps.truncate(kept);
+    let mut left = graph.order.len() - prepare(graph, steps);
     while left > 0 {
         let left_before = left;
         for slot in 0..graph.canonical.len() {
             let thread = graph.canonical[slot];
             while let Some(id) = next_ready(graph, thread) {
-                graph.set_clocks(id);
-                let Placed { write, is_step } = place(graph, id);
-                if let Some(write) = write {
-                    graph.set_clocks(write);
-                }
-                if is_step {
-                    steps.push(id);
-                }
-                left -= 1 + usize::from(write.is_some());
+                let count = place(graph, id, steps);
+                graph.threads[thread.index()].placed += count;
+                left -= count as usize;
             }
         }
         if left == left_before {
@@ -53,27 +42,54 @@ pub(crate) fn linearise(graph: &mut Graph, steps: &mut Vec<EventId>) -> bool {
     true
 }
 
-fn prepare(graph: &mut Graph) {
-    graph.forget_accesses();
+/// Places the events of these steps, and no others; returns their number.
+fn prepare(graph: &mut Graph, steps: &[EventId]) -> usize {
     for log in &mut graph.threads {
         log.placed = 0;
         log.nodes.iter_mut().for_each(|node| node.unread = 0);
     }
+    for &id in steps {
+        let last = graph.write_of(id).unwrap_or(id);
+        graph.threads[id.thread.index()].placed = last.index + 1;
+    }
+    let threads = &graph.threads;
+    let is_placed = |id: &EventId| threads[id.thread.index()].placed > id.index;
     for log in &mut graph.objects {
-        log.placed = 0;
+        log.placed = log.completions.iter().take_while(|id| is_placed(id)).count();
         log.port.placed = 0;
     }
+    graph.forget_accesses();
     for index in 0..graph.locations.len() {
-        graph.locations[index].placed = 0;
-        graph.locations[index].unread = 0;
-        for read in 0..graph.locations[index].reads.len() {
-            let read = graph.locations[index].reads[read];
-            match graph.node(read).source {
+        let location = LocationId::new(index);
+        let is_placed =
+            |graph: &Graph, id: EventId| graph.threads[id.thread.index()].placed > id.index;
+        let log = graph.location(location);
+        let writes = log.writes.iter();
+        let placed = writes.take_while(|&&id| is_placed(graph, id)).count();
+        let last = placed.checked_sub(1).map(|last| log.writes[last]);
+        let log = graph.location_mut(location);
+        (log.placed, log.unread) = (placed, 0);
+        if let Some(last) = last {
+            graph.add_access(last);
+        }
+        for read in 0..graph.location(location).reads.len() {
+            let read = graph.location(location).reads[read];
+            let source = graph.node(read).source;
+            if is_placed(graph, read) {
+                // The accesses before the last write precede it.
+                if source == last {
+                    graph.add_access(read);
+                }
+                continue;
+            }
+            match source {
                 Some(write) => graph.node_mut(write).unread += 1,
-                None => graph.locations[index].unread += 1,
+                None => graph.location_mut(location).unread += 1,
             }
         }
     }
+    let placed = graph.threads.iter().map(|log| log.placed as usize);
+    placed.sum()
 }
 
 /// Returns the thread's next event if it can be placed now.
@@ -141,30 +157,26 @@ fn unread(graph: &Graph, location: LocationId) -> u32 {
     }
 }
 
-/// An event that was placed.
-struct Placed {
-    /// The write of an update, which was placed together with its read.
-    write: Option<EventId>,
-    /// False for a call, which is run at its completion.
-    is_step: bool,
-}
-
-/// Places the event, and with the read of an update its write.
-fn place(graph: &mut Graph, id: EventId) -> Placed {
-    let node = *graph.node(id);
-    let mut update = None;
-    match node.kind {
-        NodeKind::Pass { barrier } if node.source.is_none() => {
-            graph.object_mut(barrier).placed += 1
-        }
+/// Places the event, and with the read of an update its write, and sets their clocks; returns the number
+/// of events placed.
+fn place(graph: &mut Graph, id: EventId, steps: &mut Vec<EventId>) -> u32 {
+    graph.set_clocks(id);
+    let Node { kind, source, .. } = *graph.node(id);
+    match kind {
+        NodeKind::Call { .. } | NodeKind::Arrive { .. } => return 1,
+        NodeKind::Pass { barrier } if source.is_none() => graph.object_mut(barrier).placed += 1,
         NodeKind::Completion { object } => graph.object_mut(object).placed += 1,
         NodeKind::Read { location } | NodeKind::ReadForUpdate { location, .. } => {
-            match node.source {
+            match source {
                 Some(write) => graph.node_mut(write).unread -= 1,
                 None => graph.location_mut(location).unread -= 1,
             }
-            update = graph.write_of(id);
-            graph.location_mut(location).placed += usize::from(update.is_some());
+            if let Some(write) = graph.write_of(id) {
+                graph.set_clocks(write);
+                graph.location_mut(location).placed += 1;
+                steps.push(id);
+                return 2;
+            }
         }
         NodeKind::Send { port } => graph.port_mut(port).placed += 1,
         NodeKind::Write { location }
@@ -174,25 +186,6 @@ fn place(graph: &mut Graph, id: EventId) -> Placed {
         }
         _ => {}
     }
-    graph.threads[id.thread.index()].placed += 1 + u32::from(update.is_some());
-    Placed {
-        write: update,
-        is_step: !matches!(node.kind, NodeKind::Call { .. } | NodeKind::Arrive { .. }),
-    }
-}
-
-/// Places the operation of an earlier order, and the calls before it, whose clocks are valid; subtracts
-/// them from the number of events `left`. False if the operation is not ready now.
-fn place_again(graph: &mut Graph, id: EventId, left: &mut usize) -> bool {
-    while let Some(next) = next_ready(graph, id.thread)
-        && next.index <= id.index
-    {
-        let Placed { write, .. } = place(graph, next);
-        *left -= 1 + usize::from(write.is_some());
-        if next == id {
-            graph.add_access(write.unwrap_or(id));
-            return true;
-        }
-    }
-    false
+    steps.push(id);
+    1
 }

@@ -402,6 +402,17 @@ impl Graph {
         matches!(next.kind, NodeKind::WriteOfUpdate { .. }).then_some(EventId { index, ..read })
     }
 
+    /// Returns the event at which the operation of this one is performed: of the write of an update, the read.
+    pub(crate) fn step_of(&self, event: EventId) -> EventId {
+        match self.node(event).kind {
+            NodeKind::WriteOfUpdate { .. } => EventId {
+                index: event.index - 1,
+                ..event
+            },
+            _ => event,
+        }
+    }
+
     /// Returns the call that the thread waits for, if its last event is one.
     pub(crate) fn pending_call(&self, thread: ThreadId) -> Option<(EventId, ObjectId, Call)> {
         match self.tail(thread)? {

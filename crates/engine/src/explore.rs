@@ -206,6 +206,13 @@ impl Exploration {
         self.world.begin(site)
     }
 
+    /// Starts the execution that has just stopped from its first event again, as a further run.
+    #[cold]
+    pub fn begin_again(&mut self, site: SiteId) {
+        self.runs += 1;
+        self.world.begin_again(site);
+    }
+
     /// Evaluates the execution that has just stopped; returns its failure, in a box because most
     /// executions have none.
     pub fn finish(&mut self) -> Option<Box<Finding>> {

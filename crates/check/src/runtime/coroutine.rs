@@ -56,6 +56,18 @@ pub(crate) fn run_execution(
     if !context.with_exploration(|exploration| exploration.begin(site)) {
         return false;
     }
+    run_once(context, body, place);
+    while context.watch.take_again() {
+        context.clean_up();
+        context.forget_stacks();
+        context.with_exploration(|exploration| exploration.begin_again(site));
+        run_once(context, body, place);
+    }
+    true
+}
+
+/// Runs the execution that has begun.
+fn run_once(context: &Context, body: &dyn Fn(), place: &'static Location<'static>) {
     context.begin_stamp();
     context.locations.borrow_mut().clear();
     context.objects.borrow_mut().clear();
@@ -72,7 +84,6 @@ pub(crate) fn run_execution(
     unsafe { context.add_coroutine(ThreadId::MAIN, place, None, body) };
     context.drive();
     context.program.end_execution();
-    true
 }
 
 impl Context {

@@ -19,7 +19,7 @@ use std::panic::Location;
 
 use corosensei::stack::{DefaultStack, Stack};
 use raddle_engine::object::{Call, condvar, mutex};
-use raddle_engine::{Operation, Reply, SiteId, Step, ThreadId, World};
+use raddle_engine::{Ending, Operation, Reply, SiteId, Step, ThreadId, World};
 
 use super::std_locals::stop_steps;
 use super::{Context, Phase};
@@ -97,6 +97,14 @@ pub(super) struct Watch {
     observes_apart: Cell<bool>,
     /// True when loops must be detected early.
     early: Cell<bool>,
+    /// True when a loop that must be detected early ends the execution, which is then run again.
+    on_demand: Cell<bool>,
+    /// True once an execution had to be run again: the program has loops.
+    has_loops: Cell<bool>,
+    /// True when the execution is to be run again.
+    again: Cell<bool>,
+    /// By thread, the places where it has looked: a bit for some of them.
+    places: RefCell<Vec<u64>>,
     /// True when any execution has read a shared value. A program that never does cannot spin.
     has_looked: Cell<bool>,
     /// The last reads, by thread.
@@ -123,11 +131,33 @@ impl Watch {
         }
     }
 
-    fn start(&self, early: bool) {
+    fn start(&self, early: bool, on_demand: bool) {
+        self.on_demand.set(on_demand);
+        self.places.borrow_mut().clear();
         self.early.set(early);
         self.performs_apart.set(early && self.has_looked.get());
         self.observes_apart.set(early);
         self.looks.borrow_mut().iter_mut().for_each(Looks::clear);
+    }
+
+    /// True when the execution is to be run again; forgets that.
+    #[inline]
+    pub(super) fn take_again(&self) -> bool {
+        self.again.take()
+    }
+
+    /// True when the thread may have looked at this place before; records that it has.
+    #[inline]
+    fn sees_again(&self, thread: ThreadId, site: SiteId) -> bool {
+        let mut places = self.places.borrow_mut();
+        if places.len() <= thread.index() {
+            places.resize(thread.index() + 1, 0);
+        }
+        let own = &mut places[thread.index()];
+        let bit = 1 << (site.index() % 64);
+        let known = *own & bit != 0;
+        *own |= bit;
+        known
     }
 
     /// Performs all operations apart from now on.
@@ -186,12 +216,35 @@ impl Context {
         operation: impl FnOnce(&mut World) -> Operation,
     ) -> Reply {
         let request = |world: &mut World, thread, operation, site| {
-            if world.is_long() {
+            if self.watch.on_demand.get() {
+                if self.finds_loop(world, thread, &operation, site) {
+                    return world.stop(Ending::Discarded);
+                }
+            } else if world.is_long() {
                 self.look_up(world, thread);
             }
             world.request(thread, operation, site)
         };
         self.perform_by(place, operation, request)
+    }
+
+    /// True when the thread may be in a loop. Then the execution is run again, and its threads are watched
+    /// from its beginning on.
+    fn finds_loop(
+        &self,
+        world: &World,
+        thread: ThreadId,
+        operation: &Operation,
+        site: SiteId,
+    ) -> bool {
+        let may_repeat = looks(operation)
+            && self.watch.sees_again(thread, site)
+            && world.may_repeat(thread, operation, site);
+        if may_repeat {
+            self.watch.has_loops.set(true);
+            self.watch.again.set(true);
+        }
+        may_repeat
     }
 
     /// Like [`Context::perform`], but leaves the caller's stack unchanged.
@@ -346,6 +399,12 @@ impl Context {
         site: SiteId,
         (top, beside): (*const u8, Option<Bytes>),
     ) -> Step {
+        if self.watch.on_demand.get() {
+            return match self.finds_loop(world, thread, &operation, site) {
+                true => world.stop(Ending::Discarded),
+                false => world.request(thread, operation, site),
+            };
+        }
         let (events, quiet_since) = world.quiet(thread);
         if !self.watch.early.get() && events - quiet_since < PATIENCE {
             let is_stepped = self.phase.get() == Phase::Stepped;
@@ -393,8 +452,14 @@ impl Context {
     /// Begins an execution.
     pub(super) fn start_watching(&self) {
         self.with_world(|world| {
-            let early = CAN_WATCH && world.capabilities().reads_repetitions;
-            self.watch.start(early);
+            let capabilities = world.capabilities();
+            let must_find = CAN_WATCH && capabilities.reads_repetitions;
+            // A native program may keep what it has done in memory of its own.
+            let is_repeatable =
+                capabilities.begins_again && self.program.dialect() == Dialect::Library;
+            let on_demand = must_find && is_repeatable && !self.watch.has_loops.get();
+            let early = must_find && !on_demand;
+            self.watch.start(early, on_demand);
             // Without a read there is no loop to find. The first read turns the watch on.
             if early && self.watch.has_looked.get() {
                 world.watch();

@@ -40,6 +40,12 @@ impl Context {
         }
     }
 
+    /// Frees all stacks that no thread uses: new ones are empty.
+    #[cold]
+    pub(super) fn forget_stacks(&self) {
+        self.stacks.borrow_mut().free.clear();
+    }
+
     #[inline(never)]
     fn take_own_stack(&self, thread: ThreadId) -> Option<DefaultStack> {
         let kept = &mut self.stacks.borrow_mut().kept;

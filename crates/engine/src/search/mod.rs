@@ -556,9 +556,7 @@ fn is_waited_for(operation: &Operation) -> bool {
 
 impl Strategy for Exhaustive {
     fn begin(&mut self) -> bool {
-        self.position = 0;
-        self.extending = false;
-        self.binding.reset();
+        self.begin_again();
         if self.begin_sample() {
             return true;
         }
@@ -567,6 +565,14 @@ impl Strategy for Exhaustive {
         }
         self.frames.push(Frame::new(self.reductions, self.order));
         true
+    }
+
+    /// All operations so far are in the graph, in an order that can be run.
+    fn begin_again(&mut self) {
+        self.position = 0;
+        self.unknown = None;
+        self.extending = false;
+        self.binding.reset();
     }
 
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
@@ -635,6 +641,7 @@ impl Strategy for Exhaustive {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
+            begins_again: true,
             reads_discarded: true,
             known_class: KnownClass::NeverOccurs,
             max_events: self.too_long.unwrap_or(usize::MAX),

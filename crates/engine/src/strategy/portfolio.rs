@@ -147,6 +147,10 @@ impl Strategy for Portfolio {
         self.now_mut().begin()
     }
 
+    fn begin_again(&mut self) {
+        self.now_mut().begin_again();
+    }
+
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         self.now_mut().choose(state)
     }

@@ -403,9 +403,22 @@ impl<D: Dispatch> World<D> {
     /// Starts the next execution with its main thread; returns `false` when the strategy has none
     /// left.
     pub fn begin(&mut self, site: SiteId) -> bool {
-        if !self.strategy.strategy_mut().begin() {
-            return false;
+        let begins = self.strategy.strategy_mut().begin();
+        if begins {
+            self.start(site);
         }
+        begins
+    }
+
+    /// Begins the running execution from its first event again. Possible if the strategy's
+    /// [capabilities](Capabilities::begins_again) say so.
+    #[cold]
+    pub fn begin_again(&mut self, site: SiteId) {
+        self.strategy.strategy_mut().begin_again();
+        self.start(site);
+    }
+
+    fn start(&mut self, site: SiteId) {
         self.capabilities = self.strategy().capabilities();
         let capabilities = &self.capabilities;
         let weak = self.weakness.is_weak() || !self.started || capabilities.reads_all_outcomes;
@@ -420,7 +433,6 @@ impl<D: Dispatch> World<D> {
         self.positions.clear();
         self.ending = None;
         self.state.add_thread(None, site);
-        true
     }
 
     /// Changes the operations at these sites from now on, and no others.

@@ -26,6 +26,10 @@ const LONG: usize = 256;
 /// quadratic.
 const MAX_EVENTS: usize = 4_096;
 
+/// Maximum number of events that are searched for an earlier round; threads may be in a loop whose rounds
+/// are longer.
+const MOST_SEARCHED: usize = 256;
+
 /// A thread that waits for a change of a value it read.
 #[derive(Debug)]
 pub(super) struct Spinner {
@@ -389,6 +393,37 @@ impl<D: Dispatch> World<D> {
     #[inline]
     pub fn undoable_since(&self, thread: ThreadId) -> u32 {
         self.state.threads[thread.index()].undoable_since
+    }
+
+    /// True when the thread may be about to repeat a round: it has performed this operation at this site
+    /// before, and nothing since that a round cannot contain. [`World::request_again`] is the same as
+    /// [`World::request`] for a thread for which this is false, in a program whose stores no round can undo.
+    pub fn may_repeat(&self, thread: ThreadId, operation: &Operation, site: SiteId) -> bool {
+        let events = &self.state.execution.events;
+        let recent = &events[events.len().saturating_sub(MOST_SEARCHED)..];
+        let own = recent.iter().rev().filter(|one| one.id.thread == thread);
+        let (mut locks, mut times_out) = (false, false);
+        for event in own {
+            let is_part = match event.operation {
+                Operation::Call { call, .. } => {
+                    locks |= matches!(
+                        call,
+                        Call::Mutex(mutex::Call::Lock | mutex::Call::Unlock { .. })
+                    );
+                    times_out |= call == Call::Condvar(condvar::Call::Wake { timeout: true });
+                    is_of_timed_wait(event) || call.changed_nothing(event.reply)
+                }
+                _ => undo::counts(event) || is_quiet(&event.operation, event.outcome, event.reply),
+            };
+            if !is_part {
+                return false;
+            }
+            // Locks are taken and released only by a wait that times out.
+            if event.site == site && event.operation == *operation && (times_out || !locks) {
+                return true;
+            }
+        }
+        recent.len() < events.len()
     }
 
     /// Requests an operation as [`World::request`] does, for a thread whose local state is the same

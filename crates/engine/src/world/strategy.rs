@@ -69,6 +69,9 @@ pub struct Capabilities {
     /// Reads repetitions of a loop as soon as they occur. Otherwise only long executions are
     /// watched for them.
     pub reads_repetitions: bool,
+    /// Can begin an execution [again](Strategy::begin_again). Then repetitions of a loop need not be found
+    /// in an execution without any.
+    pub begins_again: bool,
     /// Reads the rest of an execution that the program has discarded, because a later send may
     /// revisit the receive that made an assumption fail.
     pub reads_discarded: bool,
@@ -85,6 +88,7 @@ impl Default for Capabilities {
         Capabilities {
             reads_all_outcomes: false,
             reads_repetitions: true,
+            begins_again: false,
             reads_discarded: false,
             randomness: Randomness::None,
             known_class: KnownClass::Counts,
@@ -98,6 +102,7 @@ impl Capabilities {
     pub const SAMPLER: Capabilities = Capabilities {
         reads_all_outcomes: false,
         reads_repetitions: false,
+        begins_again: false,
         reads_discarded: false,
         randomness: Randomness::Independent,
         known_class: KnownClass::Counts,
@@ -138,6 +143,10 @@ pub struct Progress {
 pub trait Strategy: Send {
     /// Prepares the next execution; `false` when there is none left to run.
     fn begin(&mut self) -> bool;
+
+    /// Begins the running execution from its first event again: the choices so far are repeated, and the
+    /// execution goes on from there. Called only if the [capabilities](Capabilities::begins_again) say so.
+    fn begin_again(&mut self) {}
 
     /// Chooses one of the enabled threads. Never called when no thread is enabled.
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>>;

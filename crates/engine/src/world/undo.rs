@@ -94,7 +94,7 @@ pub(super) fn write_of(event: &Event) -> Option<(LocationId, u64)> {
 }
 
 /// True for an addition or a subtraction.
-fn counts(event: &Event) -> bool {
+pub(super) fn counts(event: &Event) -> bool {
     matches!(
         event.operation,
         Operation::Update { update, .. }

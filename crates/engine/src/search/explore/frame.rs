@@ -116,7 +116,8 @@ impl Frame {
             self.graph.truncate(keep);
             return;
         }
-        let is_same = |id: &EventId| is_kept(id) && graph.write_of(*id).is_none_or(|it| is_kept(&it));
+        let is_same =
+            |id: &EventId| is_kept(id) && graph.write_of(*id).is_none_or(|it| is_kept(&it));
         let first = self.steps.iter().position(|id| !is_same(id));
         self.steps.retain(is_kept);
         self.graph.truncate(keep);

@@ -55,7 +55,11 @@ fn prepare(graph: &mut Graph, steps: &[EventId]) -> usize {
     let threads = &graph.threads;
     let is_placed = |id: &EventId| threads[id.thread.index()].placed > id.index;
     for log in &mut graph.objects {
-        log.placed = log.completions.iter().take_while(|id| is_placed(id)).count();
+        log.placed = log
+            .completions
+            .iter()
+            .take_while(|id| is_placed(id))
+            .count();
         log.port.placed = 0;
     }
     graph.forget_accesses();

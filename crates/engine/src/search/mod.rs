@@ -348,10 +348,10 @@ impl Exhaustive {
         let graph = &self.frames.last().expect("a run has a frame").graph;
         let can_go_on = |&&thread: &&ThreadId| {
             let here = self.binding.to_world(thread);
-            let is_call = is_waited_for(state.pending(here));
-            !graph.is_waiting(thread)
+            let is_call = || is_waited_for(state.pending(here)) && !state.has_ended(here);
+            (state.is_enabled(here) || is_call())
+                && !graph.is_waiting(thread)
                 && !state.is_spinning(here)
-                && (state.is_enabled(here) || is_call && !state.has_ended(here))
                 && select(here)
         };
         let mut able = graph.canonical.iter().filter(can_go_on).copied();

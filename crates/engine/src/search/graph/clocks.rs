@@ -96,15 +96,19 @@ impl Graph {
         } = *self.node(id);
         let mine = id.thread.index();
         let mut clocks = std::mem::take(&mut self.threads[mine].clocks);
-        if clocks.len() < start + row {
-            clocks.resize(start + row, 0);
-        }
-        let (earlier, own) = clocks.split_at_mut(start);
-        let own = &mut own[..row];
+        let is_new = clocks.len() < start + row;
         match start.checked_sub(row) {
-            Some(previous) => own.copy_from_slice(&earlier[previous..]),
-            None => own.fill(0),
+            Some(previous) if is_new => {
+                clocks.truncate(start);
+                clocks.extend_from_within(previous..start);
+            }
+            Some(previous) => clocks.copy_within(previous..start, start),
+            None => {
+                clocks.clear();
+                clocks.resize(row, 0);
+            }
         }
+        let own = &mut clocks[start..start + row];
         own[mine] = id.index + 1;
         own[width + mine] = id.index + 1;
         let comes_from = match kind {

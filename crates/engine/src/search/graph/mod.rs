@@ -246,10 +246,22 @@ pub(crate) struct LocationLog {
     pub(crate) unread: u32,
 }
 
+/// States that are not in use. A copy has none.
+#[derive(Debug, Default)]
+pub(crate) struct SpareStates(Vec<Object>);
+
+impl Clone for SpareStates {
+    fn clone(&self) -> Self {
+        SpareStates::default()
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ObjectLog {
     /// State before each completion, and after the last.
     pub(crate) states: Vec<Object>,
+    /// States of completions that were removed, for their memory.
+    pub(crate) spare: SpareStates,
     pub(crate) completions: Vec<EventId>,
     /// Synchronizes-with effects of each completion.
     pub(crate) synchronizations: Vec<Synchronization>,
@@ -317,6 +329,24 @@ impl ObjectLog {
     /// Returns the state after all completions.
     pub(crate) fn state(&self) -> &Object {
         self.states.last().expect("an object has a state")
+    }
+
+    /// Returns a copy of it.
+    fn copy_of_state(&mut self) -> Object {
+        match self.spare.0.pop() {
+            Some(mut copy) => {
+                copy.clone_from(self.state());
+                copy
+            }
+            None => self.state().clone(),
+        }
+    }
+
+    /// Removes the last completion.
+    fn pop_completion(&mut self) {
+        self.completions.pop();
+        self.synchronizations.pop();
+        self.spare.0.extend(self.states.pop());
     }
 }
 
@@ -549,7 +579,9 @@ impl Graph {
         match sites.get_mut(nodes.len()) {
             Some(site) => *site = self.site,
             None => {
-                sites.resize(nodes.len(), None);
+                if sites.len() < nodes.len() {
+                    sites.resize(nodes.len(), None);
+                }
                 sites.push(self.site);
             }
         }
@@ -619,7 +651,7 @@ impl Graph {
         let log = self.object_mut(object);
         let position = log.completions.len() as u64;
         log.completions.push(id);
-        let mut state = log.state().clone();
+        let mut state = log.copy_of_state();
         let reply = state.apply(call, id.thread, outcome.outcome());
         log.synchronizations
             .push(state.synchronization(call, reply));
@@ -642,9 +674,7 @@ impl Graph {
         };
         let log = self.object_mut(object);
         debug_assert_eq!(log.completions.last(), Some(&old));
-        log.completions.pop();
-        log.synchronizations.pop();
-        log.states.pop();
+        log.pop_completion();
         let id = EventId {
             index: call.index + 1,
             ..call

@@ -33,10 +33,7 @@ impl Graph {
                     self.object_mut(object).calls.pop();
                 }
                 NodeKind::Completion { object } => {
-                    let log = self.object_mut(object);
-                    log.completions.pop();
-                    log.synchronizations.pop();
-                    log.states.pop();
+                    self.object_mut(object).pop_completion();
                 }
                 kind => {
                     self.unrecord_at_ports(id, kind, node.source);
@@ -74,9 +71,12 @@ impl Graph {
             false => (0, 0, 0),
         };
         let row = whole.row();
+        // Up to the receive, nothing is removed, and nothing changes its place.
+        let (first, later) = whole.order.split_at(last as usize + 1);
         self.order.clear();
+        self.order.extend_from_slice(first);
         self.order
-            .extend(whole.order.iter().copied().filter(|&id| keep(id)));
+            .extend(later.iter().copied().filter(|&id| covers(prefix, id)));
         self.threads
             .resize_with(whole.threads.len(), ThreadLog::default);
         for (index, (log, from)) in self.threads.iter_mut().zip(&whole.threads).enumerate() {
@@ -149,7 +149,7 @@ impl Graph {
         self.port_lists.clone_from(&whole.port_lists);
         self.forget_lost_receives(keep);
         self.forget_lost_groups(keep);
-        for stamp in 0..self.order.len() as u32 {
+        for stamp in first.len() as u32..self.order.len() as u32 {
             let id = self.order[stamp as usize];
             let run = self.run_before(stamp, id);
             let node = self.node_mut(id);

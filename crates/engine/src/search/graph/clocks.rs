@@ -103,10 +103,8 @@ impl Graph {
                 clocks.extend_from_within(previous..start);
             }
             Some(previous) => clocks.copy_within(previous..start, start),
-            None => {
-                clocks.clear();
-                clocks.resize(row, 0);
-            }
+            None if is_new => clocks.resize(row, 0),
+            None => clocks[..row].fill(0),
         }
         let own = &mut clocks[start..start + row];
         own[mine] = id.index + 1;

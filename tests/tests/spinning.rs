@@ -41,6 +41,40 @@ fn one_at_a_time<L: Default + Send + Sync + 'static>(
     seen.classes
 }
 
+/// A thread that waits only in some executions, and not in the first.
+#[test]
+fn a_loop_that_only_later_executions_have_is_found() {
+    let waits = |rounds: u32| {
+        let seen = explored(move || {
+            let shared = Arc::new((AtomicU32::new(0), AtomicBool::new(false)));
+            let other = Arc::clone(&shared);
+            let setter = thread::spawn(move || {
+                for round in 1..=rounds {
+                    other.0.store(round, SeqCst);
+                }
+                other.1.store(true, SeqCst);
+            });
+            // In the first execution the other thread has not begun.
+            let value = shared.0.load(SeqCst);
+            while value > 0 && !shared.1.load(SeqCst) {}
+            setter.join().unwrap();
+            value
+        });
+        let all: std::collections::BTreeSet<u32> = (0..=rounds).collect();
+        assert_eq!(seen.outcomes, all);
+        assert!(seen.report.exhausted);
+        (seen.classes, seen.report.runs())
+    };
+    // A class for each value; without a loop, each takes one run.
+    assert_eq!(waits(0), (1, 1));
+    for rounds in 1..4 {
+        let (classes, runs) = waits(rounds);
+        assert_eq!(classes, u64::from(rounds) + 1);
+        // One is run again, and some are given up.
+        assert!(runs > classes, "{runs} runs of {classes} classes");
+    }
+}
+
 #[test]
 fn a_flag_is_waited_for() {
     fn wait(between: fn()) -> u64 {

@@ -1,5 +1,5 @@
 //! Loops that count their rounds, wherever the counter is: what the number of rounds decides is part of the behaviour. The
-//! argument says which. Each fails if it has ended after a certain number of rounds, neither the first nor the last.
+//! argument says which. Each gets stuck if it has ended after a certain number of rounds, neither the first nor the last.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -19,7 +19,10 @@ fn beside(wait: fn(&AtomicBool) -> bool) {
     let thread = thread::spawn(move || theirs.store(true, Release));
     let is_found = wait(&flag);
     thread.join().unwrap();
-    assert!(!is_found, "after some rounds");
+    // For ever; a panic would print its backtrace, which takes long in a check.
+    if is_found {
+        thread::park();
+    }
 }
 
 static WHICH: AtomicUsize = AtomicUsize::new(0);

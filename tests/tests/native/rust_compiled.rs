@@ -319,7 +319,7 @@ fn counted_rounds_are_part_of_the_behaviour() {
     ] {
         let program = rust("counted_rounds.rs", &format!("counted-rounds-{way}"), flags);
         for name in names {
-            check(&program, name).exits(1).says("after some rounds");
+            check(&program, name).exits(1).says("deadlock");
         }
     }
 }

@@ -450,7 +450,7 @@ fn one_that_was_changed_before_the_check_is_named() {
     }
 }
 
-/// Many small checks after one change would be slow: an OS thread takes so many steps for that, and no more. Changes in
+/// Many small checks after one change would be slow: the steps of an OS thread for that are limited. Changes in
 /// a check have their own limit.
 #[test]
 fn the_search_for_values_from_before_has_a_limit_for_an_os_thread() {

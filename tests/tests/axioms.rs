@@ -10,7 +10,7 @@ use raddle_tests::axiomatic::program::{
     Litmus, Operation, R0, R1, Statement, Value, X, Y, Z, compare_exchange, fence, fetch_add,
     litmus, load, store, swap, when,
 };
-use raddle_tests::axiomatic::random::{mixed, random};
+use raddle_tests::axiomatic::random::{dense, mixed, random};
 use raddle_tests::axiomatic::shrink::shrink;
 use raddle_tests::axiomatic::{Allowed, Model, allowed, is_small};
 use raddle_tests::suite::{Suite, Verdict};
@@ -289,4 +289,21 @@ fn mixed_accesses_have_the_classes_that_the_axioms_allow() {
     });
     println!("{differ} programs differ: C++20 has {less} classes less and {more} more");
     assert!(compared < 150 || less > 0, "none of the programs differs");
+}
+
+/// Programs in which fences, updates and accesses of every strength meet at one or two locations.
+#[test]
+fn dense_programs_have_the_classes_that_the_axioms_allow() {
+    let mut differ = 0;
+    let compared = Suite::new(40, 7).run(dense, |litmus, _| {
+        if !is_small(litmus, MAX_GUESSES) {
+            return Verdict::Skipped;
+        }
+        agreed(litmus);
+        let [cpp20, paper] =
+            [Model::Rc11, Model::Rc11Paper].map(|model| allowed(litmus, model).classes);
+        differ += u64::from(cpp20 != paper);
+        Verdict::Agreed
+    });
+    println!("{differ} of {compared} programs differ between C++20 and the paper");
 }

@@ -181,9 +181,10 @@ fn mark(failure: &Failure) -> (FailureKind, Vec<Option<Place>>) {
 const MANY: u64 = 20_000;
 
 /// Stories that have more of them.
-const MANY_SCHEDULES: [&str; 6] = [
+const MANY_SCHEDULES: [&str; 7] = [
     "double_collect",
     "philosophers_7",
+    "pool_shutdown",
     "reorder_10",
     "semaphore_8",
     "semaphore_crowd",

@@ -66,6 +66,37 @@ pub fn mixed(rng: &mut Rng) -> Litmus {
     litmus
 }
 
+/// Returns a random program of few locations and many fences and updates, in which each access has any ordering.
+pub fn dense(rng: &mut Rng) -> Litmus {
+    let mut random = Random {
+        style: Style::Mixed,
+        locations: rng.usize(1..=2),
+        fences: rng.u32(0..6),
+        left: MAX_ACCESSES - 1,
+        rng,
+    };
+    let mut litmus = Litmus::default();
+    let threads = random.rng.usize(2..=4);
+    for number in 0..threads {
+        let length = [0, 0, 4, 3, 2][threads].min(random.left.saturating_sub(threads - 1 - number));
+        let mut body = Vec::new();
+        for _ in 0..random.rng.usize(1..=length.max(1)) {
+            let location = Location(random.rng.usize(0..random.locations));
+            random.left = random.left.saturating_sub(1);
+            let access = match random.rng.u32(0..3) {
+                0 => fetch_add(random.register(), location, 1, random.update_ordering()),
+                _ => random.access(location),
+            };
+            body.push(access);
+            if random.rng.u32(0..6) < random.fences {
+                body.push(random.fence());
+            }
+        }
+        litmus.threads.push(body);
+    }
+    litmus
+}
+
 struct Random<'a> {
     rng: &'a mut Rng,
     style: Style,

@@ -345,3 +345,35 @@ fn primitives_of_rust_are_used_before_they_are_freed() {
         }
     }
 }
+
+/// A reference that is taken by a raw pointer may come after the last one was dropped, in an order of changes that
+/// no class distinguishes. A result does not claim every behaviour then, and with counts as operations the use is found.
+#[test]
+fn references_are_taken_before_the_last_one_is_dropped() {
+    const RAW_COUNTS: &str = "tests/native/rust/raw_counts.rs";
+    let text = std::fs::read_to_string(workspace().join(RAW_COUNTS)).unwrap();
+    let names = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("(\"")?.split_once('"'));
+    let names: Vec<&str> = names.map(|(name, _)| name).collect();
+    assert_eq!(names.len(), 9);
+    for (way, flags) in [("plain", &[][..]), ("optimised", &["-Copt-level=2"])] {
+        let program = rust("raw_counts.rs", &format!("rust-raw-counts-{way}"), flags);
+        for name in &names {
+            let settings = [EXHAUSTIVE, preloaded()];
+            let found = run(&program, &[name], &settings);
+            if name.starts_with("right") {
+                found.exits(0).all_classes();
+                continue;
+            }
+            found
+                .exits(0)
+                .says("not every behaviour was run")
+                .says("the count of an `Arc`");
+            let settings = [EXHAUSTIVE, preloaded(), ("RADDLE_ARC", "counted")];
+            run(&program, &[name], &settings)
+                .exits(1)
+                .says("use after free");
+        }
+    }
+}

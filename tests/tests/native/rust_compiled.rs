@@ -299,3 +299,27 @@ fn races_inside_of_std_are_seen_if_it_is_instrumented() {
         finished.exits(1).says("data race").says("races.rs");
     }
 }
+
+/// A loop that counts its rounds is not taken for one that waits, wherever the optimiser keeps the counter.
+#[test]
+fn counted_rounds_are_part_of_the_behaviour() {
+    let names = [
+        "register",
+        "float",
+        "pointer",
+        "stack",
+        "heap",
+        "thread-local",
+        "static",
+    ];
+    for (way, flags) in [
+        ("plain", &[][..]),
+        ("small", &["-Copt-level=1"]),
+        ("optimised", &["-Copt-level=3", "-Ctarget-cpu=native"]),
+    ] {
+        let program = rust("counted_rounds.rs", &format!("counted-rounds-{way}"), flags);
+        for name in names {
+            check(&program, name).exits(1).says("deadlock");
+        }
+    }
+}

@@ -450,6 +450,36 @@ fn one_that_was_changed_before_the_check_is_named() {
     }
 }
 
+/// Many small checks after one change would be slow: the steps of an OS thread for that are limited. Changes in
+/// a check have their own limit.
+#[test]
+fn the_search_for_values_from_before_has_a_limit_for_an_os_thread() {
+    let Case {
+        path, change, read, ..
+    } = CASES[0];
+    afresh(|| {
+        change();
+        // More instructions than the limit.
+        let long = || (0..200_000).for_each(|number| _ = black_box(number));
+        let report = exhaustive(move || run_threads(1, move |_| long()));
+        assert_not_shared(&report, "long", "1 class");
+        let report = exhaustive(move || run_threads(1, move |_| read()));
+        assert_not_shared(&report, "over the limit", "1 class");
+        let report = exhaustive(move || {
+            change();
+            run_threads(2, move |_| ());
+        });
+        assert_not_shared(&report, "by main alone", "1 class");
+        let report = exhaustive(move || {
+            change();
+            run_threads(1, move |_| read());
+        });
+        assert_shared(&report, path, "1 class in 1 run");
+        let report = exhaustive(in_both(change));
+        assert_shared(&report, path, "2 classes in 2 runs");
+    });
+}
+
 #[test]
 fn one_of_a_dependency_is_named() {
     let report = exhaustive(in_both(|| _ = fastrand::u32(..)));

@@ -60,7 +60,7 @@ impl Weakness {
     /// No operation.
     pub(crate) const NONE: Weakness = Weakness(0);
     /// An access of any strength.
-    const ACCESS: Weakness = Weakness(1);
+    pub(crate) const ACCESS: Weakness = Weakness(1);
     /// A call that may observe the effect of another without synchronizing with it.
     pub(crate) const LOOSE: Weakness = Weakness(2);
     /// A fence, or an access that is not `SeqCst`.
@@ -113,6 +113,13 @@ impl Weakness {
     pub(crate) fn is_weak(self) -> bool {
         // Loose calls are observed only through accesses that the model does not order with them.
         self.0 > Weakness::LOOSE.0
+    }
+
+    /// True when these are not weaker than those. Weak accesses are weaker than loose calls beside accesses, and these
+    /// than either alone.
+    #[inline(always)]
+    pub(crate) fn is_within(self, limit: Self) -> bool {
+        self.0 <= limit.0
     }
 
     /// True when there is a fence or an access that is not `SeqCst`.

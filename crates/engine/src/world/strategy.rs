@@ -64,7 +64,8 @@ pub enum KnownClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Reads all outcomes of every operation, in every execution. Otherwise a read takes only the
-    /// coherence-latest write until the program has used an access weaker than SeqCst.
+    /// coherence-latest write until the program has used an access weaker than SeqCst, and in some executions until it has
+    /// used a call that does not synchronize.
     pub reads_all_outcomes: bool,
     /// Reads repetitions of a loop as soon as they occur. Otherwise only long executions are
     /// watched for them.

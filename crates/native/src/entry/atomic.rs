@@ -10,9 +10,10 @@ use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::trampoline::watched;
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::{host, is_guest};
+use crate::rust::arc_counts::{self, Change};
 use crate::rust::handling::{Handling, handling, touch};
+use crate::rust::std_atomics;
 use crate::rust::sync::{self, Access};
-use crate::rust::{arc_counts, std_atomics};
 use crate::threads::atomics::{self, compare_exchange, entered, ordering, update};
 
 /// Returns the access of an update, for the models of the standard library's locks.
@@ -100,7 +101,9 @@ macro_rules! atomics {
                     Handling::Operation(region) => update(address, UpdateKind::Swap(value.into()), arc_counts::ordering(order, region), code),
                     Handling::StdAtomic(region) => {
                         touch(address as usize, code);
-                        std_atomics::update(address as usize, order, region);
+                        let before = real(address).load(Ordering::SeqCst);
+                        let change = Change::of(UpdateKind::Swap(value.into()), before.into());
+                        std_atomics::update(address as usize, change, order, region);
                         real(address).swap(value, Ordering::SeqCst)
                     }
                     Handling::Uncontrolled => real(address).swap(value, Ordering::SeqCst),
@@ -128,7 +131,11 @@ macro_rules! atomics {
                 let order = Ordering::SeqCst;
                 let found = real(address).compare_exchange(expected, new, order, order);
                 match (handling, found) {
-                    (Handling::StdAtomic(region), Ok(_)) => std_atomics::update(address as usize, orders.0, region),
+                    (Handling::StdAtomic(region), Ok(before)) => {
+                        let by = u64::from(new).wrapping_sub(before.into()) as i64;
+                        let change = Change { before: before.into(), by };
+                        std_atomics::update(address as usize, change, orders.0, region);
+                    }
                     (Handling::StdAtomic(region), Err(_)) => std_atomics::fail(address as usize, orders.1, region),
                     _ => {}
                 }
@@ -181,7 +188,9 @@ macro_rules! atomics {
                         Handling::Operation(region) => update(address, kind, arc_counts::ordering(order, region), code),
                         Handling::StdAtomic(region) => {
                             touch(address as usize, code);
-                            std_atomics::update(address as usize, order, region);
+                            let before = real(address).load(Ordering::SeqCst);
+                            let change = Change::of(kind, before.into());
+                            std_atomics::update(address as usize, change, order, region);
                             real(address).$plain(value, Ordering::SeqCst)
                         }
                         Handling::Uncontrolled => real(address).$plain(value, Ordering::SeqCst),

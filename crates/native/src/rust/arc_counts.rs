@@ -2,12 +2,14 @@
 //!
 //! Nearly always it does not, so accesses of counts are [no events](super::std_atomics). But a
 //! program may read a count, or a destructor may have effects on other threads, so that the thread
-//! that drops the last reference matters. When two threads do that concurrently, the check begins
-//! again, with counts as operations.
+//! that drops the last reference matters. Or a thread takes a reference by a raw pointer, which in
+//! another order of changes would come [after the last one](super::count_history). When two threads
+//! do that concurrently, the check begins again, with counts as operations.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use raddle_engine::UpdateKind;
 use raddle_engine::memory::clock::join_growing;
 use raddle_settings::ArcCounts as Counting;
 
@@ -18,6 +20,8 @@ use crate::host::mode::host;
 use crate::memory::blocks;
 use crate::names::rust_paths::FunctionKind;
 use crate::process::program;
+
+use super::count_history::History;
 
 static ARE_OPERATIONS: AtomicBool = AtomicBool::new(false);
 /// True if the order of changes matters, and the program cannot begin again.
@@ -37,6 +41,10 @@ pub(crate) struct ArcCounts {
     is_contested: Vec<bool>,
     /// Last references that each thread is dropping, each nested in the one before.
     last: Vec<Vec<LastDrop>>,
+    /// Changes of each count of strong references, as indices of `histories`.
+    changes: Table<usize>,
+    histories: Vec<History>,
+    used_histories: usize,
 }
 
 /// A last reference that is being dropped.
@@ -58,7 +66,12 @@ impl Part for ArcCounts {
             own: _,
             is_contested,
             last,
+            changes,
+            histories: _,
+            used_histories,
         } = self;
+        changes.clear();
+        *used_histories = 0;
         changed.clear();
         asked.clear();
         *used = 0;
@@ -142,6 +155,23 @@ impl ArcCounts {
         number.is_some_and(|number| is_news(&self.clocks[number], &self.own))
     }
 
+    /// Returns the history of the count at an address.
+    fn history(&mut self, address: usize) -> &mut History {
+        let number = match self.changes.get(address) {
+            Some(&mut number) => number,
+            None => {
+                let number = self.used_histories;
+                self.used_histories += 1;
+                match self.histories.get_mut(number) {
+                    Some(history) => history.clear(),
+                    None => self.histories.push(History::default()),
+                }
+                *self.changes.insert(address, number)
+            }
+        };
+        &mut self.histories[number]
+    }
+
     /// Returns the last references that a thread is dropping, at this depth of calls.
     fn last(&mut self, thread: usize, depth: usize) -> &mut Vec<LastDrop> {
         if self.last.len() <= thread {
@@ -184,6 +214,50 @@ pub(super) fn use_count(address: usize, changes: bool, region: FunctionKind) {
         counts.add(address, true);
     }
     if matters {
+        exec_again();
+    }
+}
+
+/// A change of an atomic.
+#[derive(Clone, Copy)]
+pub(crate) struct Change {
+    pub(crate) before: u64,
+    pub(crate) by: i64,
+}
+
+impl Change {
+    /// Returns the change by an update of a value.
+    pub(crate) fn of(kind: UpdateKind, before: u64) -> Self {
+        let by = match kind {
+            UpdateKind::Add(more) => more as i64,
+            UpdateKind::Sub(less) => -(less as i64),
+            _ => 0,
+        };
+        Change { before, by }
+    }
+}
+
+/// In guest mode: records a change of an atomic that is no event, in code of this kind. The check begins again if an
+/// order of changes is possible in which a reference is taken after the last one was dropped.
+pub(super) fn change_count(address: usize, change: Change, region: FunctionKind) {
+    if !region.is_of_counts() || change.by.abs() != 1 || are_operations() {
+        return;
+    }
+    // The count of strong references is the first word of an `Arc`'s block.
+    let is_first = blocks::find(address).is_some_and(|(_, offset)| offset == 0);
+    if !is_first || blocks::is_inside(address) {
+        return;
+    }
+    let thread = running().thread().index();
+    let mut counts = COUNTS.get();
+    let counts = &mut *counts;
+    // Other counts and locks of the standard library may order the two.
+    running().release_clock(&mut counts.own);
+    let own = std::mem::take(&mut counts.own);
+    let is_bare = region == FunctionKind::Counts;
+    let may_be_late = counts.history(address).add(thread, &own, change, is_bare);
+    counts.own = own;
+    if may_be_late {
         exec_again();
     }
 }

@@ -7,6 +7,7 @@
 
 pub(crate) mod arc_counts;
 pub(crate) mod channels;
+mod count_history;
 pub(crate) mod handling;
 pub(crate) mod std_atomics;
 pub(crate) mod sync;

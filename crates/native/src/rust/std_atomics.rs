@@ -13,7 +13,8 @@ use raddle_engine::memory::happens_before::{
     self, DetachedAccess, DetachedAccesses, Strength, ThreadClock,
 };
 
-use super::{arc_counts, threads};
+use super::arc_counts::{self, Change};
+use super::threads;
 use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::addresses::Table;
@@ -148,11 +149,12 @@ pub(crate) fn store(address: usize, order: c_int) {
 }
 
 /// In guest mode: records an update of the atomic at an address by the running thread, in code of a kind.
-pub(crate) fn update(address: usize, order: c_int, region: FunctionKind) {
+pub(crate) fn update(address: usize, change: Change, order: c_int, region: FunctionKind) {
     if shadow_stack::is_modelled() {
         return;
     }
     arc_counts::use_count(address, true, region);
+    arc_counts::change_count(address, change, region);
     let ordering = atomics::ordering(order);
     STD_ATOMICS.get().update(address, ordering);
 }

@@ -10,7 +10,8 @@
 //! [single steps](steps), which show uses, until the variable is known to be shared. A thread that continues
 //! after an operation does not take steps if one with the same past has: it does the same.
 //!
-//! A check that leaves its thread-locals as they were costs nothing but its watched executions.
+//! A check that leaves its thread-locals as they were costs nothing but its watched executions. If they were changed
+//! before it, the threads of its first execution take steps, up to a limit for all checks of an OS thread.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
 mod operand;
@@ -21,6 +22,7 @@ mod operand;
 mod steps;
 mod symbols;
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 use std::sync::OnceLock;
@@ -41,6 +43,15 @@ const FIRST: u64 = 4;
 
 /// Maximum number of single steps of a worker: half a second, or two seconds on some virtual machines.
 const MOST_STEPS: u32 = 200_000;
+
+/// Maximum number of single steps in all checks of an OS thread that look for uses of values from before a check. A
+/// thousand small checks after one such value took minutes without it.
+const MOST_STEPS_BACK: u32 = 50_000;
+
+thread_local! {
+    /// Number of those steps that are left.
+    static STEPS_BACK: Cell<u32> = const { Cell::new(MOST_STEPS_BACK) };
+}
 
 /// The thread-local storage of the program on one OS thread.
 #[derive(Clone, Copy)]
@@ -134,9 +145,9 @@ impl Users {
         (self.is_changed || self.is_from_before) && self.are_several
     }
 
-    /// True when another use matters. A value from before the check costs steps in its first execution only.
-    fn are_open(&self, is_first: bool) -> bool {
-        (self.is_changed || is_first && self.is_from_before) && !self.share()
+    /// True when another use matters; one of a value from before the check only if `looks_back`.
+    fn are_open(&self, looks_back: bool) -> bool {
+        (self.is_changed || looks_back && self.is_from_before) && !self.share()
     }
 }
 
@@ -164,6 +175,8 @@ pub(super) struct StdLocals {
     /// The users of each variable.
     users: Vec<Users>,
     steps: Option<Box<Steps>>,
+    /// True when a variable has changed in the check. Earlier steps look for values from before it.
+    has_change: bool,
     /// True when a thread should have taken steps and could not.
     has_missed: bool,
     /// True when a variable that has changed may have users that are not known.
@@ -226,10 +239,6 @@ impl StdLocals {
                 self.compare_with_initial(block);
             }
         }
-        if self.executions > 1 && !self.users.iter().any(|it| it.is_changed) {
-            // Steps of the first execution were for values from before the check.
-            (self.steps, self.has_missed) = (None, false);
-        }
         self.decide();
         true
     }
@@ -249,8 +258,14 @@ impl StdLocals {
 
     /// Decides whether threads take steps.
     fn decide(&mut self) {
-        let is_first = self.executions == 1;
-        self.is_stepping = self.users.iter().any(|it| it.are_open(is_first));
+        let looks_back = self.looks_back();
+        self.is_stepping = self.users.iter().any(|it| it.are_open(looks_back));
+    }
+
+    /// True in the first execution of a check, until its OS thread has taken as many steps for values from before a
+    /// check as it may.
+    fn looks_back(&self) -> bool {
+        self.executions == 1 && STEPS_BACK.get() > 0
     }
 
     /// Records the variables whose bytes differ from the known ones, as changed by `thread`, or by an unknown
@@ -261,11 +276,13 @@ impl StdLocals {
         if self.known == self.now {
             return;
         }
+        let mut has_change = false;
         for (variable, users) in variables().iter().zip(&mut self.users) {
             let bytes = variable.bytes.clone();
             if self.known.get(bytes.clone()) == self.now.get(bytes) {
                 continue;
             }
+            has_change = true;
             users.is_changed = true;
             match thread {
                 Some(thread) => users.add(self.executions, thread),
@@ -273,6 +290,10 @@ impl StdLocals {
             }
         }
         std::mem::swap(&mut self.known, &mut self.now);
+        if has_change && !self.has_change {
+            // Steps so far had another limit, and what they missed was before the change.
+            (self.has_change, self.steps, self.has_missed) = (true, None, false);
+        }
         self.decide();
     }
 
@@ -300,10 +321,10 @@ impl StdLocals {
 
     /// True when uses by this thread could show that a variable is shared.
     fn matters(&self, thread: ThreadId) -> bool {
-        let is_first = self.executions == 1;
+        let looks_back = self.looks_back();
         let is_open = |users: &Users| {
             let is_known = thread == ThreadId::MAIN && users.main;
-            users.are_open(is_first) && !is_known
+            users.are_open(looks_back) && !is_known
         };
         self.is_stepping && self.users.iter().any(is_open)
     }
@@ -323,8 +344,12 @@ impl StdLocals {
             return None;
         }
         if self.steps.is_none() && !self.has_missed {
+            let most = match self.has_change {
+                true => MOST_STEPS,
+                false => STEPS_BACK.get(),
+            };
             let block = self.block;
-            self.steps = block.and_then(|block| Steps::new(block, MOST_STEPS));
+            self.steps = block.and_then(|block| Steps::new(block, most));
         }
         let steps = self.steps.as_deref().filter(|steps| steps.are_left());
         let steps = steps.map(std::ptr::from_ref);
@@ -356,6 +381,9 @@ impl StdLocals {
                 set.insert(variable);
             }
         });
+        if !self.has_change {
+            STEPS_BACK.set(steps.left());
+        }
         self.steps = Some(steps);
         for &variable in &of_thread {
             self.add(variable, thread);
@@ -458,7 +486,7 @@ impl Context {
         let steps = self.with_std_locals(|locals| locals.prepare(thread));
         if let Some(steps) = steps {
             // SAFETY: they are stopped at the thread's next operation, or at the end of its turn. The box is
-            // replaced only between executions.
+            // replaced only after that.
             unsafe { (*steps).start() };
         }
     }

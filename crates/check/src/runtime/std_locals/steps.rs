@@ -42,9 +42,14 @@ impl Steps {
         })
     }
 
+    /// Returns the number of steps left.
+    pub(super) fn left(&self) -> u32 {
+        self.left.get()
+    }
+
     /// True when steps are left.
     pub(super) fn are_left(&self) -> bool {
-        self.left.get() > 0
+        self.left() > 0
     }
 
     /// Starts steps of the calling OS thread.

@@ -19,7 +19,7 @@ use crate::object::rwlock::{self, RwLock};
 use crate::object::semaphore::{self, Semaphore};
 use crate::object::synchronization::Synchronization;
 use crate::object::{Call, Object};
-use crate::world::strategy::{Dispatch, Strategy};
+use crate::world::strategy::{Capabilities, Dispatch, Strategy};
 use crate::world::{State, World};
 
 const PROGRAMS: u64 = 200;
@@ -668,5 +668,44 @@ fn kind(event: &Event) -> usize {
         Operation::Delivered { .. } => 5,
         Operation::Meet { .. } => 6,
         _ => 7,
+    }
+}
+
+/// A sampler whose threads the test runs.
+struct Sampled;
+
+impl Strategy for Sampled {
+    fn begin(&mut self) -> bool {
+        true
+    }
+
+    fn choose(&mut self, _: &State) -> Result<Choice, Box<Divergence>> {
+        unreachable!("the test chooses")
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::SAMPLER
+    }
+}
+
+/// Calls that do not synchronize make stale reads of SeqCst accesses possible, and weak accesses make them common.
+#[test]
+fn reads_are_stale_in_some_executions_of_programs_with_seq_cst_accesses_only() {
+    let loose = Weakness::LOOSE.and(Weakness::ACCESS);
+    for (weakness, plain) in [
+        (Weakness::ACCESS, [true; 8]),
+        (Weakness::LOOSE, [true; 8]),
+        (loose, [true, false, true, false, true, false, true, false]),
+        (loose.and(Weakness::WEAK), [false; 8]),
+        (Weakness::WEAK, [false; 8]),
+    ] {
+        let strategy = Box::new(Sampled) as Box<_>;
+        let mut world = World::<Box<dyn Strategy>>::new(strategy, usize::MAX).under(Model::Rc11);
+        world.weakness = weakness;
+        let plains = plain.map(|_| {
+            assert!(world.begin(SiteId::new(0)));
+            world.state.is_plain
+        });
+        assert_eq!(plains, plain, "{weakness:?}");
     }
 }

@@ -12,8 +12,9 @@ use super::inlined_calls::{METHODS, WEAK};
 use crate::abi::trampoline::watched_stand_in;
 use crate::host::patch;
 use crate::memory::locations::Atom;
+use crate::rust::arc_counts::{self, Change};
 use crate::rust::handling::{self, Handling};
-use crate::rust::{arc_counts, std_atomics};
+use crate::rust::std_atomics;
 use crate::threads::atomics;
 
 /// Converts the number of an ordering in Rust to that in C.
@@ -73,12 +74,16 @@ fn update<T: Atom>(address: *mut T, kind: UpdateKind, ordering: u8, code: usize)
         Handling::Operation(region) => {
             return atomics::update(address, kind, arc_counts::ordering(order, region), code);
         }
-        Handling::StdAtomic(region) => std_atomics::update(address as usize, order, region),
-        Handling::Answered(_) | Handling::Uncontrolled => {}
+        Handling::StdAtomic(_) | Handling::Answered(_) | Handling::Uncontrolled => {}
     }
     let bits = T::BITS;
     let update = Update { kind, bits };
-    T::from_word(change(address, |before| update.apply(before, false)))
+    let before = change(address, |before| update.apply(before, false));
+    if let Handling::StdAtomic(region) = handling {
+        let change = Change::of(kind, before);
+        std_atomics::update(address as usize, change, order, region);
+    }
+    T::from_word(before)
 }
 
 fn exchange<T: Atom>(address: *mut T, values: (T, T), orderings: (u8, u8), code: usize) -> Pair {
@@ -99,7 +104,9 @@ fn exchange<T: Atom>(address: *mut T, values: (T, T), orderings: (u8, u8), code:
     };
     match (handling, is_done) {
         (Handling::StdAtomic(region), true) => {
-            std_atomics::update(address as usize, orders.0, region);
+            let by = new.wrapping_sub(expected) as i64;
+            let before = expected;
+            std_atomics::update(address as usize, Change { before, by }, orders.0, region);
         }
         (Handling::StdAtomic(region), false) => {
             std_atomics::fail(address as usize, orders.1, region);

@@ -60,26 +60,25 @@ impl Graph {
         self.width = whole.width;
         (self.reductions, self.shuffle) = (whole.reductions, whole.shuffle);
         (self.weak, self.weakness) = (whole.weak, whole.weakness);
-        let counts = whole.memory + whole.arrivals > 0;
-        let is = |what: fn(&NodeKind) -> bool| {
-            let kept = whole.order.iter().filter(|&&id| keep(id));
-            kept.filter(|&&id| what(&whole.node(id).kind)).count() as u32
-        };
-        (self.memory, self.arrivals, self.messages) = match counts {
-            true => (
-                is(NodeKind::is_memory),
-                is(|kind| matches!(kind, NodeKind::Arrive { .. })),
-                is(NodeKind::is_message),
-            ),
-            false => (0, 0, 0),
-        };
         // Clocks of a graph without memory accesses depend on kept events only; so do those of a
         // weak graph.
         let keep_clocks = whole.memory == 0 || whole.weak;
         let row = whole.row();
         self.order.clear();
-        self.order
-            .extend(whole.order.iter().copied().filter(|&id| keep(id)));
+        (self.memory, self.arrivals, self.messages) = (0, 0, 0);
+        let counts = whole.memory + whole.arrivals > 0;
+        for &id in &whole.order {
+            let node = whole.node(id);
+            if node.stamp > last && !covers(prefix, id) {
+                continue;
+            }
+            self.order.push(id);
+            if counts {
+                self.memory += u32::from(node.kind.is_memory());
+                self.arrivals += u32::from(matches!(node.kind, NodeKind::Arrive { .. }));
+                self.messages += u32::from(node.kind.is_message());
+            }
+        }
         self.threads
             .resize_with(whole.threads.len(), ThreadLog::default);
         for (index, (log, from)) in self.threads.iter_mut().zip(&whole.threads).enumerate() {

@@ -475,14 +475,27 @@ fn messages_that_are_received_with_a_time_limit_are_exhausted() {
     }
 }
 
+/// Runs `look` with memory on the stack that is not written: what earlier calls have left there is part of the
+/// thread's state while it looks.
+#[inline(never)]
+fn with_leftovers<T>(look: impl FnOnce() -> T) -> T {
+    let left = std::mem::MaybeUninit::<[u64; 128]>::uninit();
+    std::hint::black_box(&left);
+    let seen = look();
+    std::hint::black_box(&left);
+    seen
+}
+
 /// The time on a thread's clock differs from round to round, but must not remain on its stack, where it would make
 /// every round a state of its own. How much of it remained depended on what had run before.
 #[test]
 fn the_time_that_passed_is_no_part_of_a_round() {
     let received = |limit| {
         let (sender, receiver) = mpsc::channel();
+        let flag = AtomicU32::new(0);
         let sending = thread::spawn(move || (1..=5).for_each(|next| sender.send(next).unwrap()));
         loop {
+            assert_eq!(with_leftovers(|| flag.load(Acquire)), 0);
             match receiver.recv_timeout(limit) {
                 Ok(5) => break,
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
@@ -495,7 +508,7 @@ fn the_time_that_passed_is_no_part_of_a_round() {
         let flag = Arc::new(AtomicU32::new(0));
         let other = Arc::clone(&flag);
         let setting = thread::spawn(move || (1..=3).for_each(|next| other.store(next, Release)));
-        while flag.load(Acquire) < 3 {
+        while with_leftovers(|| flag.load(Acquire)) < 3 {
             thread::sleep(limit);
         }
         setting.join().unwrap();
@@ -504,7 +517,7 @@ fn the_time_that_passed_is_no_part_of_a_round() {
         let flag = Arc::new(AtomicU32::new(0));
         let other = Arc::clone(&flag);
         let setting = thread::spawn(move || (1..=3).for_each(|next| other.store(next, Release)));
-        while flag.load(Acquire) < 3 {
+        while with_leftovers(|| flag.load(Acquire)) < 3 {
             thread::park_timeout(limit);
         }
         setting.join().unwrap();

@@ -36,14 +36,14 @@ macro_rules! settings {
             ///
             /// Every run of the program counts: those for estimates, those that repeat a known class, and those
             /// that `assume` discards. By default 100,000 for `Auto` and the random strategies; no limit for strategies that end by
-            /// themselves.
+            /// themselves, and none beside a [`max_time`](Self::max_time) of your own.
             max_executions(u64): Option<u64> = None;
             {
                 kind: SettingKind::Number { from: 1, to: u64::MAX },
                 option: is("50_000"),
                 variable: is("RADDLE_MAX_EXECUTIONS"),
                 flag: is("max-executions", "N"),
-                default: "100,000 for `auto` and the random strategies, else no limit",
+                default: "100,000 for `auto` and the random strategies without a `max_time` of your own, else no limit",
                 book: "",
             }
 

@@ -13,6 +13,7 @@ mod lifetimes;
 mod limits;
 mod pools;
 mod races;
+mod retrying;
 mod rust_compiled;
 mod rust_crates;
 mod rust_expected;

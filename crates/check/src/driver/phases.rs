@@ -153,9 +153,10 @@ fn ends_by_itself(checker: &Checker) -> bool {
     )
 }
 
-/// Returns the maximum number of runs of a check; `u64::MAX` if it is not limited.
+/// Returns the maximum number of runs of a check; `u64::MAX` if it is not limited. A time limit that the
+/// user has set is used whole, so the default number of runs does not hold beside it.
 pub(crate) fn max_runs(checker: &Checker) -> u64 {
-    let default = match ends_by_itself(checker) {
+    let default = match ends_by_itself(checker) || checker.max_time.is_some() {
         true => u64::MAX,
         false => DEFAULT_EXECUTIONS,
     };

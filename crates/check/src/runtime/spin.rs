@@ -430,7 +430,9 @@ impl Context {
                 false => quiet_since,
             };
             let own = &mut looks[thread.index()];
-            if begins_wait(&operation) {
+            // Native programs report their writes, also those of data that a lock protects.
+            let is_library = self.program.dialect() == Dialect::Library;
+            if is_library && begins_wait(&operation) {
                 own.compare_locked(events, beside);
             }
             let since = match takes_lock(&operation) {
@@ -441,7 +443,7 @@ impl Context {
             if let Some(since) = since {
                 let states = AllLooks {
                     looks: &looks,
-                    sees_plain_writes: self.program.dialect() != Dialect::Library,
+                    sees_plain_writes: !is_library,
                 };
                 return world.request_again(thread, operation, site, since, &states);
             }

@@ -3,7 +3,7 @@
 use raddle_engine::object::{Call, Object};
 use raddle_engine::{ObjectId, Operation, Reply, ThreadId, World};
 
-use crate::engine::protocol;
+use crate::engine::{Top, protocol};
 use crate::execution::part::{Part, PartCell};
 use crate::execution::{Guest, running};
 use crate::host::addresses::Table;
@@ -86,6 +86,22 @@ pub(crate) fn call_without_a_look(
 ) -> Reply {
     let call = call.into();
     running().perform(code, |world| Operation::Call {
+        object: object(world, address, kind, initial),
+        call,
+    })
+}
+
+/// As [`call`], for a call in the middle of a function that a loop may repeat: `top` is that of the
+/// function's caller.
+pub(crate) fn call_of_a_round(
+    address: usize,
+    kind: &'static str,
+    initial: impl FnOnce() -> Object,
+    call: impl Into<Call>,
+    (code, top): (usize, Top),
+) -> Reply {
+    let call = call.into();
+    running().observe(code, top, |world| Operation::Call {
         object: object(world, address, kind, initial),
         call,
     })

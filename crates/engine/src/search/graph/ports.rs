@@ -162,8 +162,9 @@ impl Graph {
             let taken = self.node(earlier).source;
             taken.is_some_and(|by| by != receive && covers(known, by))
         };
+        // Backwards: a send that may not be taken mostly has one just before it that is not taken.
         self.port_list(&ports).contains(&port)
-            && self.port(port).sends.iter().all(|&other| {
+            && self.port(port).sends.iter().rev().all(|&other| {
                 other.thread != send.thread || other.index >= send.index || taken_before(other)
             })
     }

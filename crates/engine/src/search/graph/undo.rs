@@ -57,19 +57,6 @@ impl Graph {
         self.width = whole.width;
         (self.reductions, self.shuffle) = (whole.reductions, whole.shuffle);
         (self.weak, self.weakness) = (whole.weak, whole.weakness);
-        let counts = whole.memory + whole.arrivals > 0;
-        let is = |what: fn(&NodeKind) -> bool| {
-            let kept = whole.order.iter().filter(|&&id| keep(id));
-            kept.filter(|&&id| what(&whole.node(id).kind)).count() as u32
-        };
-        (self.memory, self.arrivals, self.messages) = match counts {
-            true => (
-                is(NodeKind::is_memory),
-                is(|kind| matches!(kind, NodeKind::Arrive { .. })),
-                is(NodeKind::is_message),
-            ),
-            false => (0, 0, 0),
-        };
         let row = whole.row();
         // Up to the receive, nothing is removed, and nothing changes its place.
         let (first, later) = whole.order.split_at(last as usize + 1);
@@ -77,6 +64,15 @@ impl Graph {
         self.order.extend_from_slice(first);
         self.order
             .extend(later.iter().copied().filter(|&id| covers(prefix, id)));
+        (self.memory, self.arrivals, self.messages) = (0, 0, 0);
+        if whole.memory + whole.arrivals > 0 {
+            for &id in &self.order {
+                let kind = &whole.node(id).kind;
+                self.memory += u32::from(kind.is_memory());
+                self.arrivals += u32::from(matches!(kind, NodeKind::Arrive { .. }));
+                self.messages += u32::from(kind.is_message());
+            }
+        }
         self.threads
             .resize_with(whole.threads.len(), ThreadLog::default);
         for (index, (log, from)) in self.threads.iter_mut().zip(&whole.threads).enumerate() {

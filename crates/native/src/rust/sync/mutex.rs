@@ -9,6 +9,7 @@ use raddle_engine::object::{self, Object, mutex::Call};
 use raddle_engine::{Grant, Operation, Reply, ThreadId, Update, UpdateKind};
 
 use crate::abi::caller::keeping_top;
+use crate::engine::Top;
 use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::host;
@@ -16,6 +17,7 @@ use crate::memory::objects;
 use crate::threads::{atomics, futex};
 
 pub(super) const KIND: &str = "Mutex";
+const USES: &str = "uses a mutex";
 const UNLOCKED: u32 = 0;
 const LOCKED: u32 = 1;
 /// Locked, with waiters.
@@ -53,9 +55,12 @@ pub(super) fn is_poisoned() -> bool {
     POISONS.get().0.take_if(|by| *by == thread).is_some()
 }
 
+fn initial() -> Object {
+    Object::Mutex(object::mutex::Mutex::default())
+}
+
 fn call(word: Word, call: Call, code: usize) -> Reply {
-    let initial = || Object::Mutex(object::mutex::Mutex::default());
-    super::during(word as usize, "uses a mutex", code, || {
+    super::during(word as usize, USES, code, || {
         objects::call(word as usize, KIND, initial, call, code)
     })
 }
@@ -72,11 +77,15 @@ pub(super) fn try_lock(word: Word, code: usize) -> u32 {
 }
 
 fn take(word: Word, wanted: Call, code: usize) -> u32 {
+    take_by(word, code, || call(word, wanted, code))
+}
+
+fn take_by(word: Word, code: usize, call: impl FnOnce() -> Reply) -> u32 {
     let address = word as usize;
     if is_held(word) && read(word) == UNLOCKED {
         keeping_top(|| give(word, code));
     }
-    match call(word, wanted, code).to_grant() {
+    match call().to_grant() {
         Grant::Refused => read(word).max(LOCKED),
         Grant::Taken { .. } if read(word) != UNLOCKED => {
             // Code without instrumentation holds the lock.
@@ -121,6 +130,18 @@ pub(super) fn give_back(word: Word, code: usize) {
 /// In host mode: takes the lock, by std's own protocol if the model does not know its holder.
 pub(super) fn take_again(word: Word, code: usize) {
     if lock(word, code) != UNLOCKED {
+        wait_for(word, code);
+    }
+}
+
+/// As [`take_again`], after a wait with a time limit, which a loop of the caller at `top` may repeat.
+pub(super) fn take_again_in_a_round(word: Word, (code, top): (usize, Top)) {
+    let lock = || {
+        super::during(word as usize, USES, code, || {
+            objects::call_of_a_round(word as usize, KIND, initial, Call::Lock, (code, top))
+        })
+    };
+    if take_by(word, code, lock) != UNLOCKED {
         wait_for(word, code);
     }
 }

@@ -53,8 +53,8 @@ Commands:
   instructions                             instructions per execution, scheduling point and class,
                                            counted by valgrind: the same on a busy machine. Compares
                                            two versions of raddle, so it is no part of `all`
-  polling                                  instructions per run of programs with loops that wait, as
-                                           they grow, counted in the same way
+  polling                                  instructions per run and event of programs with loops that
+                                           wait, as they grow, counted in the same way
 
 Programs: mutex_TxI, racy_TxI (T threads, I increments each), two_locks, and locks_TxL
 (T threads that take L locks one after the other).

@@ -1,8 +1,9 @@
-//! Instructions per run of programs with loops that wait, as the programs grow: a run must not cost more because
+//! Instructions per run of programs with loops that wait, as the programs grow: an event must not cost more because
 //! another thread does more while the loop waits.
 //!
 //! Each program runs in two or three sizes. Runs are those of the classes, and those that are discarded because
-//! a loop only looked once more.
+//! a loop only looked once more. A larger size has longer runs, because its threads do more, so the ratio is that of
+//! the instructions for one event of a run.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use raddle::{Checker, Strategy, thread};
 
 use crate::instructions::{Workload, WorkloadKind, measure};
 
-/// Maximum ratio of the costs of one program's sizes.
+/// Maximum ratio of the costs of an event in one program's sizes.
 const MOST: f64 = 2.0;
 
 /// Maximum runs of one search: the larger sizes of some programs have many more classes.
@@ -77,15 +78,18 @@ pub(crate) fn run() -> bool {
                 return false;
             }
         };
+        let events = program.events(size);
+        let per_event = cost / events;
         let first = match smallest {
             Some((same, first)) if same == program => first,
-            _ => cost,
+            _ => per_event,
         };
         smallest = Some((program, first));
-        let ratio = cost / first;
+        let ratio = per_event / first;
         all_alike &= ratio <= MOST;
         println!(
-            "polling {} size={size} per_run={cost:.0} classes_per_run={classes:.3} ratio={ratio:.2}",
+            "polling {} size={size} per_run={cost:.0} events={events:.1} per_event={per_event:.0} \
+             classes_per_run={classes:.3} ratio={ratio:.2}",
             workload.name
         );
     }
@@ -95,12 +99,28 @@ pub(crate) fn run() -> bool {
 impl Waiting {
     /// Searches all classes, or those of the first runs; returns the numbers of runs and of classes.
     pub(crate) fn search(self, size: u64) -> (u64, u64) {
-        let checker = Checker::new()
-            .strategy(Strategy::Exhaustive)
-            .max_executions(MAX_RUNS);
-        let report = checker.run(|| self.run(size));
+        let report = Self::checker().run(|| self.run(size));
         report.assert_ok();
         (report.runs(), report.classes())
+    }
+
+    fn checker() -> Checker {
+        Checker::new()
+            .strategy(Strategy::Exhaustive)
+            .max_executions(MAX_RUNS)
+    }
+
+    /// Returns the mean number of events of the executions of such a search.
+    fn events(self, size: u64) -> f64 {
+        let (mut events, mut executions) = (0, 0);
+        let checker = Self::checker();
+        let report =
+            raddle::__private::run_observed(checker, || self.run(size), &mut |execution| {
+                events += execution.events.len();
+                executions += 1;
+            });
+        report.assert_ok();
+        events as f64 / f64::from(executions)
     }
 
     fn run(self, size: u64) {

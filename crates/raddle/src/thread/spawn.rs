@@ -1,11 +1,12 @@
 //! Starting threads and waiting for them.
 
 use std::any::Any;
+use std::cell::UnsafeCell;
 use std::ffi::CString;
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::Result;
 
 use raddle_engine::Operation;
@@ -147,7 +148,7 @@ impl Builder {
             CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
         }
         let name: Option<Arc<str>> = self.name.map(Into::into);
-        let result = Arc::new(Mutex::new(None));
+        let result = Arc::new(ResultSlot(UnsafeCell::new(None)));
         let slot = Arc::clone(&result);
         let body = move || {
             let outcome = catch_unwind(AssertUnwindSafe(f));
@@ -158,7 +159,7 @@ impl Builder {
                     if let Err(payload) = &outcome {
                         context.note_panic(&**payload);
                     }
-                    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+                    slot.put(outcome);
                 }
             }
         };
@@ -191,12 +192,30 @@ impl fmt::Debug for Builder {
     }
 }
 
+/// The result of a modelled thread, once it has ended. Only threads of its execution use it, and one OS
+/// thread runs them all; a lock would take longer than the rest of starting a thread.
+struct ResultSlot<T>(UnsafeCell<Option<Result<T>>>);
+
+impl<T> ResultSlot<T> {
+    /// Stores the result. Called by the thread itself.
+    fn put(&self, result: Result<T>) {
+        // SAFETY: the threads of an execution run on one OS thread, and none is suspended in here.
+        unsafe { *self.0.get() = Some(result) };
+    }
+
+    /// Returns the result. Called by a thread of the same execution.
+    fn take(&self) -> Option<Result<T>> {
+        // SAFETY: as in `put`.
+        unsafe { (*self.0.get()).take() }
+    }
+}
+
 /// A started thread of a check.
 pub(super) struct Modelled<T> {
     execution: u64,
     pub(super) id: raddle_engine::ThreadId,
     pub(super) thread: Thread,
-    pub(super) result: Arc<Mutex<Option<Result<T>>>>,
+    result: Arc<ResultSlot<T>>,
     /// Function that returns the result of a join when the execution has stopped before the thread
     /// ended.
     when_abandoned: fn() -> Option<T>,
@@ -226,11 +245,7 @@ impl<T> Modelled<T> {
         let context = self.context(place);
         context.perform(place, |_| Operation::Join { target });
         context.wait_as_long_as(target);
-        let result = self
-            .result
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let result = self.result.take();
         if let Some(Err(_)) = result {
             context.join_panic(target);
         }

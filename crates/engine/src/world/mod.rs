@@ -489,10 +489,9 @@ impl<D: Dispatch> World<D> {
 
     #[inline(always)]
     fn request_as_is(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
-        let weakness = Weakness::of(&operation);
-        if weakness != Weakness::NONE {
-            self.weakness = self.weakness.and(weakness);
-            self.state.is_plain &= self.weakness.is_within(self.plain);
+        let weakness = self.weakness.and(Weakness::of(&operation));
+        if weakness != self.weakness {
+            self.weaken(weakness);
         }
         if walk::is_access(&operation)
             && self.state.execution.events.len() < self.looks_from
@@ -509,6 +508,13 @@ impl<D: Dispatch> World<D> {
             return Step::Run(thread);
         }
         self.advance()
+    }
+
+    /// Records that the program has performed operations of this weakness.
+    #[cold]
+    fn weaken(&mut self, weakness: Weakness) {
+        self.weakness = weakness;
+        self.state.is_plain &= weakness.is_within(self.plain);
     }
 
     /// True when a random walk performs the running thread's operation without a choice. Either no

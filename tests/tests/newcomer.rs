@@ -440,6 +440,70 @@ fn junit_story(file: &str) -> String {
     format!("{kind}\n{}", rest.join("\n\n"))
 }
 
+/// A panic after a stale read; its `help:` names the orderings of `ready`.
+const STALE: &str = "\
+use raddle::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use raddle::thread;
+
+#[raddle::test]
+fn published() {
+    let (data, ready) = (AtomicU32::new(0), AtomicU32::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            data.store(42, Relaxed);
+            ready.store(1, Relaxed);
+        });
+        if ready.load(Relaxed) == 1 {
+            assert_eq!(data.load(Relaxed), 42);
+        }
+    });
+}
+";
+
+#[test]
+fn the_second_run_helps_as_the_first_did_in_every_format() {
+    let tally = Newcomer::new("second_run", "tally");
+    tally.write("tests/stale.rs", STALE);
+    let raddle = command_line(&tally);
+    let runs = ["first.xml", "second.xml"].map(|file| {
+        let run = raddle(&format!("test --test stale --json --junit {file}")).exits(1);
+        let events = run.stdout.lines().map(|line| {
+            let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            event
+        });
+        let mut failures = events.filter(|event| event["event"] == "failure");
+        let failure = failures.next().expect("a failure")["failure"].take();
+        (failure, junit_story(&tally.read(file)))
+    });
+    let [(first, in_first), (second, in_second)] = &runs;
+    assert_eq!(second["search"], "saved schedule");
+    for part in [
+        "\n  why:    ",
+        "\n  help: with `Release` instead of `Relaxed` at ",
+    ] {
+        assert!(in_first.contains(part), "{part} is not in {in_first}");
+    }
+    assert_eq!(in_first, in_second);
+    let message = first["message"].as_str().expect("a message");
+    assert!(message.contains("\nhelp: with `Release`"), "{message}");
+    for part in ["message", "critical", "marks"] {
+        assert!(!first[part].is_null(), "{part}");
+        assert_eq!(first[part], second[part], "{part}");
+    }
+    // An editor underlines the store and the load.
+    let messages = raddle("test --test stale --message-format json").exits(1);
+    let message: serde_json::Value = serde_json::from_str(&messages.stdout).expect("one message");
+    let spans = message["message"]["spans"].as_array().expect("spans");
+    for (ordering, line) in [("Release", 10), ("Acquire", 12)] {
+        let start = format!("`{ordering}` instead of `Relaxed` here ");
+        let is_span = |span: &&serde_json::Value| {
+            let label = span["label"].as_str().unwrap_or_default();
+            label.starts_with(&start) && span["line_start"] == line
+        };
+        assert_eq!(spans.iter().filter(is_span).count(), 1, "{spans:#?}");
+    }
+}
+
 #[test]
 fn cargo_raddle_has_the_flags_of_cargo() {
     let tally = Newcomer::new("flags_of_cargo", "tally");

@@ -202,6 +202,60 @@ fn the_second_run_shows_what_the_first_has_learnt() {
     assert!(with_a_change >= 2, "{with_a_change}");
 }
 
+/// The marks of the failure in JSON and on the page, without the place of the failure itself: line and words.
+fn causes(outputs: &Outputs) -> Vec<(u64, String)> {
+    let marks = &outputs.event["failure"]["marks"];
+    assert_eq!(*marks, outputs.page["report"]["failures"][0]["marks"]);
+    let marks = marks.as_array().unwrap().iter();
+    let causes = marks.filter(|mark| mark["is_primary"] == false);
+    let causes = causes.map(|mark| {
+        let line = mark["place"]["line"].as_u64().unwrap();
+        (line, mark["what"].as_str().unwrap().to_owned())
+    });
+    causes.collect()
+}
+
+/// The lines of a program of the gallery that contain these.
+fn lines_with(program: &str, parts: [&str; 2]) -> [u64; 2] {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gallery");
+    let file = folder.join(format!("{program}.rs"));
+    let source = std::fs::read_to_string(file).unwrap();
+    parts.map(|part| {
+        let index = source.lines().position(|line| line.contains(part));
+        index.expect("a line") as u64 + 1
+    })
+}
+
+#[test]
+fn the_orderings_of_help_are_among_the_marks_of_both_runs() {
+    let folder = Folder::new("marks");
+    let [store, load] = lines_with("weak_memory", ["flag.store(", "ready.load("]);
+    let what = |ordering| {
+        format!(
+            "`{ordering}` instead of `Relaxed` here is one of the 2 changes with which this does not happen"
+        )
+    };
+    let expected = [(store, what("Release")), (load, what("Acquire"))];
+    for run in ["first", "second"] {
+        assert_eq!(causes(&folder.run("weak_memory")), expected, "{run}");
+    }
+}
+
+#[test]
+fn a_data_race_marks_the_orderings_that_are_too_weak_once() {
+    let folder = Folder::new("marks_of_race");
+    let [store, load] = lines_with("data_race", [".store(", ".load("]);
+    for run in ["first", "second"] {
+        let outputs = folder.run("data_race");
+        assert!(outputs.story.contains("\n  help: with `"), "{run}");
+        let causes = causes(&outputs);
+        for line in [store, load] {
+            let at = causes.iter().filter(|(at, _)| *at == line).count();
+            assert_eq!(at, 1, "{run}: {causes:?}");
+        }
+    }
+}
+
 #[test]
 fn a_remembered_failure_keeps_its_reason() {
     let folder = Folder::new("remembered");
@@ -246,6 +300,8 @@ fn statements_about_every_execution_need_the_same_build() {
     };
     assert_eq!(why(&first), why(&second));
     assert_eq!(second.event["failure"]["minimised"]["is_minimal"], false);
+    assert_ne!(causes(&first), []);
+    assert_eq!(causes(&second), []);
 }
 
 #[test]

@@ -100,6 +100,8 @@ impl Browser {
                 "--no-sandbox",
                 "--disable-gpu",
                 "--no-first-run",
+                // A picture of the whole page is laid out without them.
+                "--hide-scrollbars",
             ])
             .args([
                 "--disable-background-networking",

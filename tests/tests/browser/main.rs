@@ -223,6 +223,9 @@ fn picture(page: &mut Page<'_>, name: &str) {
 
 /// What the panel says about the selected step.
 const DETAIL: &str = "document.getElementById('detail').textContent";
+/// "Lines to look at", each with its words.
+const MARKS: &str = "[...document.querySelectorAll('.marks > div')].map((one) => one.querySelector('p').textContent \
+     + ' ' + one.querySelector('mark').textContent.trim()).join('\\n')";
 const SELECTED: &str = "document.querySelector('[aria-selected=true] .words').textContent";
 
 #[test]
@@ -293,6 +296,12 @@ fn everybody_can_use_the_page_of_every_kind_of_failure_in_both_themes() {
                 title <= 0.0,
                 "{name}, {width}: the title is {title} too wide"
             );
+            // No row of the diagram or of the list of checks is cut off or runs into the next.
+            let cut = "[...document.querySelectorAll('.step .words, .step .fork, .step .mark')].filter((one) => \
+                 one.getBoundingClientRect().bottom > one.closest('.step').getBoundingClientRect().bottom \
+                 ).length + [...document.querySelectorAll('.scroll:has(> .checks)')].filter((one) => \
+                 one.scrollWidth > one.clientWidth).length";
+            assert_eq!(page.number(cut), 0.0, "{name}, {width}");
             picture(&mut page, &format!("{name}-{width}"));
         }
         nothing_wrong(&mut page);
@@ -565,9 +574,7 @@ fn lines_to_look_at_have_the_store_to_strengthen() {
     let Some((browser, _)) = tools() else { return };
     let mut browser = Browser::start(&browser);
     let mut page = browser.open(&page_of("data_race"), WIDE);
-    let marks = "[...document.querySelectorAll('.marks > div')].map((one) => one.querySelector('p').textContent \
-         + ' ' + one.querySelector('mark').textContent.trim()).join('\\n')";
-    let marks = page.text(marks);
+    let marks = page.text(MARKS);
     let weak = "store here is Relaxed, but must be at least Release";
     let weak: Vec<&str> = marks.lines().filter(|line| line.contains(weak)).collect();
     assert_eq!(weak.len(), 1, "{marks}");
@@ -582,6 +589,22 @@ fn lines_to_look_at_have_the_store_to_strengthen() {
     assert!(
         guarantee.contains("every behaviour was run, and at least one fails"),
         "{guarantee}"
+    );
+    nothing_wrong(&mut page);
+    drop(page);
+    // A panic after a stale read has both sides of `help:`.
+    let mut page = browser.open(&page_of("weak_memory"), WIDE);
+    let marks = page.text(MARKS);
+    let weak = marks.lines().filter(|line| line.contains(" instead of "));
+    let weak: Vec<&str> = weak.collect();
+    assert_eq!(weak.len(), 2, "{marks}");
+    assert!(
+        weak[0].starts_with("Release instead of Relaxed here ") && weak[0].contains(".store("),
+        "{marks}"
+    );
+    assert!(
+        weak[1].starts_with("Acquire instead of Relaxed here ") && weak[1].contains(".load("),
+        "{marks}"
     );
     nothing_wrong(&mut page);
 }

@@ -524,8 +524,7 @@ impl<'a> Worker<'a, '_> {
             }
         }
         if let Some(hint) = hint {
-            failure.message += "\n";
-            failure.message += &hint;
+            hint.add_to(&mut failure);
         }
         // Two failures may have the same minimal execution.
         let same = |other: &Failure| other.kind == failure.kind && other.message == failure.message;

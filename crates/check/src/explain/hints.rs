@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::strategy::Exhaustive;
 use raddle_engine::{self as engine, ChangedSite, Execution, Exploration, Operation, SiteId};
-use raddle_report::Names;
+use raddle_report::{Failure, Mark, Names};
 
 use crate::explain::fatal_report::FatalReport;
 use crate::explain::minimise::Signature;
@@ -164,6 +164,30 @@ struct Trial<'a> {
     deadline: Deadline,
 }
 
+/// A change that removes a failure.
+#[derive(PartialEq, Debug)]
+pub(crate) struct Hint {
+    /// The line of the message that describes it.
+    help: String,
+    /// The places of the changed accesses and fences.
+    marks: Vec<Mark>,
+}
+
+impl Hint {
+    /// Adds the hint to the failure that it is about.
+    pub(crate) fn add_to(self, failure: &mut Failure) {
+        failure.message += "\n";
+        failure.message += &self.help;
+        for mark in self.marks {
+            // A data race marks the accesses that must be stronger already.
+            let is_new = |other: &Mark| other.is_primary || other.place != mark.place;
+            if failure.marks.iter().all(is_new) {
+                failure.marks.push(mark);
+            }
+        }
+    }
+}
+
 /// The failures of a program, none twice, and its number of classes.
 struct Explored {
     failures: Vec<Signature>,
@@ -179,7 +203,7 @@ pub(crate) fn find(
     signature: &Signature,
     places: &[Weak],
     deadline: Deadline,
-) -> Option<String> {
+) -> Option<Hint> {
     let until = deadline.before(Instant::now() + MAX_TIME);
     let trial = Trial {
         checker,
@@ -206,7 +230,10 @@ pub(crate) fn find(
                 continue;
             }
         }
-        return Some(in_words(names, &change, classes));
+        return Some(Hint {
+            help: in_words(names, &change, classes),
+            marks: marks(names, &change),
+        });
     }
     None
 }
@@ -267,6 +294,26 @@ fn called(ordering: Ordering, names: &Context) -> String {
         true => raddle_report::ordering_in_c(&name),
         false => name,
     }
+}
+
+/// Returns the places of a change, each with its new ordering.
+fn marks(names: &Context, change: &Change) -> Vec<Mark> {
+    let mark = |(weak, ordering): &(Weak, Ordering)| {
+        let here = format!("{} here", weak.in_words(*ordering, names));
+        Some(Mark {
+            place: names.place(weak.site)?,
+            what: match change.len() {
+                1 => format!("with {here} this does not happen"),
+                changes => {
+                    format!(
+                        "{here} is one of the {changes} changes with which this does not happen"
+                    )
+                }
+            },
+            is_primary: false,
+        })
+    };
+    change.iter().filter_map(mark).collect()
 }
 
 fn in_words(names: &Context, change: &Change, classes: u64) -> String {

@@ -43,6 +43,9 @@ impl Recall<'_> {
         if applies == Applies::Whole {
             let hint = learnt.hint(failure).unwrap_or_default().to_owned();
             failure.message += &hint;
+            let marks = learnt.marks.iter();
+            let new = marks.filter(|mark| !failure.marks.contains(mark)).cloned();
+            failure.marks.extend(new.collect::<Vec<_>>());
         }
         failure.notes.extend(learnt.note.clone());
         failure.minimised = learnt.minimised.map(|minimised| Minimised {

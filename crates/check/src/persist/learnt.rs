@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use raddle_engine::Schedule;
-use raddle_report::{CriticalPair, Failure, Minimised};
+use raddle_report::{CriticalPair, Failure, Mark, Minimised, Place};
 
 use crate::program::build_fingerprint;
 use crate::settings::checker::Checker;
@@ -36,6 +36,8 @@ pub(crate) struct Learnt {
     program: String,
     /// The message, with the change that removes the failure as its last line.
     message: String,
+    /// With such a change, the marks of causes, which include those of the change.
+    pub(crate) marks: Vec<Mark>,
     pub(crate) note: Option<String>,
     pub(crate) critical: Option<CriticalPair>,
     pub(crate) passing: Option<SavedExecution>,
@@ -70,10 +72,15 @@ impl Learnt {
             })
         };
         let mut notes = failure.notes.iter();
+        let causes = failure.marks.iter().filter(|mark| !mark.is_primary);
         Some(Learnt {
             failure: identity(failure),
             program: program(settings),
             message: failure.message.clone(),
+            marks: match has_hint {
+                true => causes.cloned().collect(),
+                false => Vec::new(),
+            },
             note: notes.find(|note| note.starts_with(MAYBE_SHORTER)).cloned(),
             critical: failure.critical.clone(),
             passing: (failure.passing.as_ref())
@@ -109,6 +116,13 @@ impl Learnt {
         line("failure", &self.failure);
         line("program", &self.program);
         line("message", &self.message);
+        if !self.marks.is_empty() {
+            let marks = self.marks.iter().map(|Mark { place, what, .. }| {
+                let Place { file, line, column } = place;
+                format!("{line} {column} {file}\n{what}\n")
+            });
+            line("marks", &marks.collect::<String>());
+        }
         if let Some(note) = &self.note {
             line("note", note);
         }
@@ -169,6 +183,7 @@ impl Learnt {
             failure: part("failure")?,
             program: part("program")?,
             message: part("message")?,
+            marks: read(part("marks"), marks)?.unwrap_or_default(),
             note: part("note"),
             critical: read(part("pair"), pair)?,
             passing: read(part("passing"), execution)?,
@@ -222,6 +237,23 @@ fn pair(text: &str) -> Option<CriticalPair> {
     })
 }
 
+/// Reads marks of causes, each a line with the place and one with the words.
+fn marks(text: &str) -> Option<Vec<Mark>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mark = |lines: &[&str]| {
+        let [place, what] = lines.try_into().ok()?;
+        let mut parts = str::splitn(place, 3, ' ');
+        let (line, column) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let file = parts.next()?.to_owned();
+        Some(Mark {
+            place: Place { file, line, column },
+            what: str::to_owned(what),
+            is_primary: false,
+        })
+    };
+    lines.chunks(2).map(mark).collect()
+}
+
 fn minimised(text: &str) -> Option<Minimised> {
     let numbers: Option<Vec<u64>> = text.split(' ').map(|number| number.parse().ok()).collect();
     let [before, after, events_before, events_after, runs, is_minimal] =
@@ -261,10 +293,20 @@ mod tests {
             preemptions,
             schedule: schedule.clone(),
         };
+        let mark = |line| Mark {
+            place: Place {
+                file: "C:\\my files\\a.rs".to_owned(),
+                line,
+                column: 5,
+            },
+            what: "with `Release` instead of `Relaxed` here this does not happen".to_owned(),
+            is_primary: false,
+        };
         Learnt {
             failure: "Panic 0123".to_owned(),
             program: "ab Rc11".to_owned(),
             message: "a \\ in\nthree\nlines".to_owned(),
+            marks: [3, 14].map(mark).into(),
             note: Some(format!(
                 "{MAYBE_SHORTER}: the search for it ended after 5 s"
             )),
@@ -291,6 +333,7 @@ mod tests {
     fn comments_are_read_as_they_were_written() {
         let whole = example();
         let bare = Learnt {
+            marks: Vec::new(),
             note: None,
             critical: None,
             passing: None,
@@ -314,6 +357,8 @@ mod tests {
             ("minimised 2 ", "minimised x "),
             ("passing 0 r1.", "passing 0 r9."),
             ("pair 3 -", "pair"),
+            ("marks 3 5 ", "marks 3 "),
+            ("\\n14 5 ", "\\n"),
             ("# learnt program", "# program"),
         ] {
             assert!(text.contains(part), "{part}");

@@ -3,7 +3,7 @@
 
 const ROW = 30;
 // On narrow screens the words of a step take up to three lines.
-const TALL_ROW = 72;
+const TALL_ROW = 84;
 const isNarrow = matchMedia("(max-width: 640px)");
 const GUTTER = 54;
 const NARROWEST = 160;

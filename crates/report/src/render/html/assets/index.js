@@ -22,7 +22,7 @@ function line(check) {
     el("td", {}, badges(check)),
     el("th", { scope: "row" }, el("a", { href: check.address }, name), el("div", { class: "headline" }, check.headline)),
     el("td", {}, check.program),
-    el("td", {}, check.guarantee.toLowerCase()),
+    el("td", { class: "guarantee" }, check.guarantee.toLowerCase()),
     el("td", { class: "number" }, check.classes.toLocaleString("en")),
     el("td", { class: "number" }, check.executions.toLocaleString("en")),
     el("td", { class: "number" }, duration(check.milliseconds)));
@@ -77,7 +77,8 @@ document.getElementById("main").append(
       shownCount),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Checks of this run" },
       el("table", { class: "checks" },
-        el("thead", {}, el("tr", {}, ["Result", "Check", "Program", "Guarantee"].map((name) => el("th", { scope: "col" }, name)),
+        el("thead", {}, el("tr", {}, ["Result", "Check", "Program"].map((name) => el("th", { scope: "col" }, name)),
+          el("th", { scope: "col", class: "guarantee" }, "Guarantee"),
           ["Classes", "Executions", "Time"].map((name) => el("th", { scope: "col", class: "number" }, name)))),
         body))));
 list();

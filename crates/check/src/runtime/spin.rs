@@ -419,7 +419,10 @@ impl Context {
             // it and the end. The thread does not continue before the comparison is done, so the
             // data lent to `observe_beside` still exists.
             let local = unsafe { Local::new(top, self.end_of_stack(thread), beside) };
-            self.watch.see(local.stack.length);
+            // A longer one is not compared: the handler of a signal may run on a stack of its own, far away.
+            if local.stack.length <= MAX_BYTES {
+                self.watch.see(local.stack.length);
+            }
             let mut looks = self.watch.looks.borrow_mut();
             if looks.len() <= thread.index() {
                 looks.resize_with(thread.index() + 1, Looks::default);

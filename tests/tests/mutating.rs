@@ -193,6 +193,31 @@ fn a_changed_program_is_the_program_with_the_change_in_its_source() {
     );
 }
 
+/// Waits in a loop whose load has this ordering; returns the numbers of classes and of runs.
+fn wait(ordering: Ordering, change: Option<&str>) -> (u64, u64) {
+    let (look, place) = LINES[0][0];
+    let checker = Checker::new().strategy(Strategy::Exhaustive);
+    let checker = match change {
+        Some(change) => raddle::__private::with_mutant(checker, &format!("{place} load {change}")),
+        None => checker,
+    };
+    let report = checker.max_executions(1_000).run(move || {
+        let memory: Arc<Memory> = Arc::default();
+        let other = Arc::clone(&memory);
+        let thread = thread::spawn(move || other[0].store(1, Release));
+        while look(Load(0, ordering), &memory) == 0 {}
+        thread.join().unwrap();
+    });
+    report.assert_ok();
+    assert!(report.exhausted, "{:?}", report.runs());
+    (report.classes(), report.runs())
+}
+
+#[test]
+fn a_loop_whose_load_is_changed_is_found_as_soon_as_another() {
+    assert_eq!(wait(SeqCst, Some("Relaxed")), wait(Relaxed, None));
+}
+
 #[test]
 fn a_change_that_fits_nothing_changes_nothing() {
     let program = [[Load(0, Relaxed); 3], [Store(0, Relaxed); 3]];

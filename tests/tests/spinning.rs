@@ -75,6 +75,33 @@ fn a_loop_that_only_later_executions_have_is_found() {
     }
 }
 
+/// A run that is repeated for a loop counts like any other.
+#[test]
+fn loops_are_found_within_the_allowed_runs() {
+    for most in 1..=12 {
+        for workers in 1..=2 {
+            let report = Checker::new()
+                .strategy(Strategy::Exhaustive)
+                .workers(workers)
+                .max_executions(most)
+                .run(|| {
+                    let shared = Arc::new((AtomicU32::new(0), AtomicBool::new(false)));
+                    let other = Arc::clone(&shared);
+                    let setter = thread::spawn(move || {
+                        (1..4).for_each(|value| other.0.store(value, SeqCst));
+                        other.1.store(true, SeqCst);
+                    });
+                    let value = shared.0.load(SeqCst);
+                    while value > 1 && !shared.1.load(SeqCst) {}
+                    setter.join().unwrap();
+                });
+            report.assert_ok();
+            assert!(report.runs() <= most, "{} of {most}", report.runs());
+            assert!(!report.exhausted || report.classes() == 4);
+        }
+    }
+}
+
 #[test]
 fn a_flag_is_waited_for() {
     fn wait(between: fn()) -> u64 {

@@ -201,6 +201,11 @@ impl<'a> Worker<'a, '_> {
                     return slot.pool.shared.ended() == Some(EndReason::Failure);
                 }
             }
+            let is_last = match &self.slot {
+                None => runs + self.reserve() + 1 >= budget.executions,
+                Some(slot) => slot.pool.shared.is_limited(),
+            };
+            self.context.set_last(is_last);
             if !run_execution(&self.context, body, place) {
                 if self.takes_over() {
                     continue;

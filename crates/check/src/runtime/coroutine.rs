@@ -59,7 +59,6 @@ pub(crate) fn run_execution(
     run_once(context, body, place);
     while context.watch.take_again() {
         context.clean_up();
-        context.forget_stacks();
         context.with_exploration(|exploration| exploration.begin_again(site));
         run_once(context, body, place);
     }

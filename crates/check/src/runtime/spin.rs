@@ -103,6 +103,8 @@ pub(super) struct Watch {
     has_loops: Cell<bool>,
     /// True when the execution is to be run again.
     again: Cell<bool>,
+    /// True when the next execution is not to be run again.
+    is_last: Cell<bool>,
     /// By thread, the places where it has looked: a bit for some of them.
     places: RefCell<Vec<u64>>,
     /// True when any execution has read a shared value. A program that never does cannot spin.
@@ -454,6 +456,13 @@ impl Context {
         world.request(thread, operation, site)
     }
 
+    /// Sets whether the next execution is the last that may run: then it is watched from its beginning on, and not
+    /// run again.
+    #[inline]
+    pub(crate) fn set_last(&self, is_last: bool) {
+        self.watch.is_last.set(is_last);
+    }
+
     /// Begins an execution.
     pub(super) fn start_watching(&self) {
         self.with_world(|world| {
@@ -462,8 +471,13 @@ impl Context {
             // A native program may keep what it has done in memory of its own.
             let is_repeatable =
                 capabilities.begins_again && self.program.dialect() == Dialect::Library;
-            let on_demand = must_find && is_repeatable && !self.watch.has_loops.get();
+            let is_last = self.watch.is_last.get();
+            let on_demand = must_find && is_repeatable && !self.watch.has_loops.get() && !is_last;
             let early = must_find && !on_demand;
+            if early && self.watch.on_demand.get() {
+                // Those of executions that were not watched are not clean.
+                self.forget_stacks();
+            }
             self.watch.start(early, on_demand);
             // Without a read there is no loop to find. The first read turns the watch on.
             if early && self.watch.has_looked.get() {

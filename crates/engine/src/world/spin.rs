@@ -6,6 +6,8 @@
 //! differ. A search that runs every class stops the thread for ever: for every execution in which
 //! it reads in vain there is another in which it reads later.
 
+use std::mem::discriminant;
+
 use super::strategy::{Dispatch, Repeat};
 use super::undo::{self, LocalStates, reads_any};
 use super::{State, Step, Thread, World};
@@ -395,13 +397,19 @@ impl<D: Dispatch> World<D> {
         self.state.threads[thread.index()].undoable_since
     }
 
-    /// True when the thread may be about to repeat a round: it has performed this operation at this site
+    /// True when the thread may be about to repeat a round: it has performed such an operation at this site
     /// before, and nothing since that a round cannot contain. [`World::request_again`] is the same as
     /// [`World::request`] for a thread for which this is false, in a program whose stores no round can undo.
     pub fn may_repeat(&self, thread: ThreadId, operation: &Operation, site: SiteId) -> bool {
         let events = &self.state.execution.events;
         let recent = &events[events.len().saturating_sub(MOST_SEARCHED)..];
         let own = recent.iter().rev().filter(|one| one.id.thread == thread);
+        // The event may have another ordering than the operation: see [`World::set_changes`].
+        let is_like = |other: &Operation| {
+            discriminant(other) == discriminant(operation)
+                && other.location() == operation.location()
+                && other.object() == operation.object()
+        };
         let (mut locks, mut times_out) = (false, false);
         for event in own {
             let is_part = match event.operation {
@@ -419,7 +427,7 @@ impl<D: Dispatch> World<D> {
                 return false;
             }
             // Locks are taken and released only by a wait that times out.
-            if event.site == site && event.operation == *operation && (times_out || !locks) {
+            if event.site == site && is_like(&event.operation) && (times_out || !locks) {
                 return true;
             }
         }

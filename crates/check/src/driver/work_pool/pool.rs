@@ -156,7 +156,12 @@ impl<I, P: Clone + Default> WorkPool<I, P> {
     /// count is given back later, so a worker that gets none waits as long as another worker runs.
     #[inline]
     pub(crate) fn may_run(&self, worker: usize) -> bool {
-        self.left.load(Relaxed) == u64::MAX || self.take_one() || self.wait_for_one(worker)
+        !self.is_limited() || self.take_one() || self.wait_for_one(worker)
+    }
+
+    /// True when the number of executions has a limit.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.left.load(Relaxed) != u64::MAX
     }
 
     fn take_one(&self) -> bool {

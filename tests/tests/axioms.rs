@@ -294,16 +294,11 @@ fn mixed_accesses_have_the_classes_that_the_axioms_allow() {
 /// Programs in which fences, updates and accesses of every strength meet at one or two locations.
 #[test]
 fn dense_programs_have_the_classes_that_the_axioms_allow() {
-    let mut differ = 0;
-    let compared = Suite::new(40, 7).run(dense, |litmus, _| {
+    Suite::new(40, 7).run(dense, |litmus, _| {
         if !is_small(litmus, MAX_GUESSES) {
             return Verdict::Skipped;
         }
         agreed(litmus);
-        let [cpp20, paper] =
-            [Model::Rc11, Model::Rc11Paper].map(|model| allowed(litmus, model).classes);
-        differ += u64::from(cpp20 != paper);
         Verdict::Agreed
     });
-    println!("{differ} of {compared} programs differ between C++20 and the paper");
 }

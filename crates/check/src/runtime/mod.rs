@@ -369,7 +369,7 @@ impl Context {
     }
 
     /// Returns the location of a controlled atomic in this execution.
-    #[inline]
+    #[inline(always)]
     pub fn location(
         &self,
         world: &mut World,
@@ -377,9 +377,20 @@ impl Context {
         made: Made,
         initial: impl FnOnce() -> u64,
     ) -> LocationId {
-        if let Some(index) = identity.get(self.stamp.get()) {
-            return LocationId::new(index);
+        match identity.get(self.stamp.get()) {
+            Some(index) => LocationId::new(index),
+            None => self.new_location(world, identity, made, initial),
         }
+    }
+
+    #[inline(never)]
+    fn new_location(
+        &self,
+        world: &mut World,
+        identity: &Identity,
+        made: Made,
+        initial: impl FnOnce() -> u64,
+    ) -> LocationId {
         if self.notice_fault(identity, "atomic variable", &made) {
             return world.add_location(0);
         }
@@ -396,7 +407,7 @@ impl Context {
     }
 
     /// Returns the object of a controlled value in this execution.
-    #[inline]
+    #[inline(always)]
     pub fn object(
         &self,
         world: &mut World,
@@ -404,9 +415,20 @@ impl Context {
         made: Made,
         initial: impl FnOnce() -> Object,
     ) -> ObjectId {
-        if let Some(index) = identity.get(self.stamp.get()) {
-            return ObjectId::new(index);
+        match identity.get(self.stamp.get()) {
+            Some(index) => ObjectId::new(index),
+            None => self.new_object(world, identity, made, initial),
         }
+    }
+
+    #[inline(never)]
+    fn new_object(
+        &self,
+        world: &mut World,
+        identity: &Identity,
+        made: Made,
+        initial: impl FnOnce() -> Object,
+    ) -> ObjectId {
         if self.notice_fault(identity, "object", &made) {
             return world.add_object(Object::Once(Once::New));
         }

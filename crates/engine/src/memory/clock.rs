@@ -11,21 +11,29 @@ pub(crate) fn covers(clock: &[u32], event: EventId) -> bool {
     clock[event.thread.index()] > event.index
 }
 
-/// Joins another clock into a clock.
+/// Joins another clock into a clock; returns true if that changes it.
 #[inline]
-pub(crate) fn join(clock: &mut [u32], other: &[u32]) {
+pub(crate) fn join(clock: &mut [u32], other: &[u32]) -> bool {
     // Most clocks have four entries, or a multiple of four: a loop over parts of that length is
     // short, where a loop over entries is unrolled far beyond the length of a clock.
     let common = clock.len().min(other.len());
     let (parts, rest) = clock[..common].as_chunks_mut::<4>();
     let (other_parts, other_rest) = other[..common].as_chunks::<4>();
+    let mut changes = [0; 4];
     for at in 0..parts.len().min(other_parts.len()) {
         let ([a, b, c, d], [e, f, g, h]) = (parts[at], other_parts[at]);
-        parts[at] = [later(a, e), later(b, f), later(c, g), later(d, h)];
+        let [w, x, y, z] = [later(a, e), later(b, f), later(c, g), later(d, h)];
+        parts[at] = [w, x, y, z];
+        let [i, j, k, l] = changes;
+        changes = [i | (a ^ w), j | (b ^ x), k | (c ^ y), l | (d ^ z)];
     }
+    let mut changed = changes != [0; 4];
     for at in 0..rest.len().min(other_rest.len()) {
-        rest[at] = later(rest[at], other_rest[at]);
+        let joined = later(rest[at], other_rest[at]);
+        changed |= joined != rest[at];
+        rest[at] = joined;
     }
+    changed
 }
 
 /// Returns the larger of two entries, neither of which is as large as 2^31. Signed numbers, because x86-64

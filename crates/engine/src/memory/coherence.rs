@@ -54,9 +54,10 @@ pub(super) struct Coherence {
     pub(super) initial: u64,
     /// In coherence order.
     writes: Vec<Write>,
-    /// By thread, its accesses in program order. Ranks never decrease along a list.
+    /// By thread, the first of its accesses with each rank above 0, in program order. Ranks increase along a
+    /// list.
     accesses: Vec<Vec<Access>>,
-    /// By thread, its last access; rank 0 if there is none. A separate list, because computing a
+    /// By thread, the last of these; rank 0 if there is none. A separate list, because computing a
     /// floor reads all of them.
     last: Vec<Access>,
     /// By thread; has the length of `last`.
@@ -93,6 +94,23 @@ impl Coherence {
         Some(position as u32 + 1)
     }
 
+    /// Returns the number of writes that the thread's next access may read or follow, the initial value
+    /// included.
+    #[inline]
+    pub(super) fn reach<'a>(
+        &self,
+        thread: ThreadId,
+        known: impl FnOnce() -> VersionedClock<'a>,
+    ) -> u32 {
+        // The cached rank is a lower bound of the floor even when the thread's clock has grown since.
+        let cache = self.floors.get(thread.index());
+        let top = self.top();
+        match cache.is_some_and(|floor| floor.get().rank == top) {
+            true => 1,
+            false => top - self.floor(thread, known()) + 1,
+        }
+    }
+
     /// Returns the least rank that the thread's next access may read or follow.
     #[inline]
     pub(super) fn floor(&self, thread: ThreadId, known: VersionedClock<'_>) -> u32 {
@@ -119,7 +137,7 @@ impl Coherence {
             if last.index < count {
                 floor = last.rank;
             } else if count > 0 {
-                // Ranks never decrease, so the last access in the clock has the greatest of its thread.
+                // Ranks increase, so the last access in the clock has the greatest of its thread.
                 let accesses = &self.accesses[thread];
                 let known = accesses.partition_point(|access| access.index < count);
                 if let Some(access) = accesses[..known].last() {
@@ -156,7 +174,10 @@ impl Coherence {
         if !write.update {
             self.last_store = self.last_store.max(behind + 1);
         }
-        self.writes.insert(behind as usize, write);
+        match next {
+            None => self.writes.push(write),
+            Some(_) => self.writes.insert(behind as usize, write),
+        }
         (before, next)
     }
 
@@ -198,6 +219,9 @@ impl Coherence {
             self.last[thread].rank <= rank,
             "coherence: a thread goes back"
         );
+        if rank == self.last[thread].rank {
+            return;
+        }
         let index = event.index;
         let access = Access { index, rank };
         self.accesses[thread].push(access);

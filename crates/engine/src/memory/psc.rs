@@ -158,7 +158,8 @@ impl Psc {
         self.threads[thread as usize].len() as u32
     }
 
-    /// True when `psc` is acyclic; `hb` returns an event's clock, which includes the event.
+    /// True when `psc` is acyclic; `hb` returns an event's clock, in which the entry of
+    /// the event's own thread is not read.
     pub(crate) fn holds<'c>(&mut self, hb: impl Fn(u32, u32) -> &'c [u32]) -> bool {
         let threads = self.strong.iter().map(|&(thread, _)| thread);
         let first = threads.clone().next();
@@ -246,7 +247,10 @@ impl Psc {
 
     /// Decides for every pair of `SeqCst` events if it is in `psc`.
     fn holds_pair_by_pair<'c>(&mut self, hb: impl Fn(u32, u32) -> &'c [u32]) -> bool {
-        let before = |a: EventAt, b: EventAt| a != b && hb(b.0, b.1)[a.0 as usize] > a.1;
+        let before = |a: EventAt, b: EventAt| match a.0 == b.0 {
+            true => a.1 < b.1,
+            false => hb(b.0, b.1)[a.0 as usize] > a.1,
+        };
         let mut edges = self.take_edges();
         for (from, &a) in self.strong.iter().enumerate() {
             let reach = self

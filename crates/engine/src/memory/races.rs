@@ -188,8 +188,8 @@ impl Races {
         for &EarlierUse { last, events } in uses {
             let known = order.clock(last);
             clock.resize(known.len(), 0);
-            join(&mut clock, known);
-            for granted in self.grants.known_to(last.thread, known) {
+            join(&mut clock, &known);
+            for granted in self.grants.known_to(last.thread, &known) {
                 join(&mut clock, granted);
             }
             let own = &mut clock[last.thread.index()];

@@ -87,10 +87,10 @@ impl Views {
     /// Returns the number of writes that the thread's next read of the location may take, the
     /// initial value included; they are the last in coherence order. This is also the number of
     /// places for its next write.
+    // Not inlined: executions without weak accesses would pay for its registers.
+    #[inline(never)]
     pub(crate) fn reach(&self, thread: ThreadId, location: LocationId) -> u32 {
-        let coherence = &self.locations[location.index()];
-        let known = self.known(thread);
-        coherence.top() - coherence.floor(thread, known) + 1
+        self.locations[location.index()].reach(thread, || self.known(thread))
     }
 
     /// True when an update by the thread can only follow the coherence-last write.
@@ -220,7 +220,7 @@ impl Views {
                 return &own[..];
             }
             let thread = ThreadId::new(of as usize);
-            self.hb.clock(EventId { thread, index })
+            self.hb.clock_of_others(EventId { thread, index })
         })
     }
 

@@ -39,6 +39,7 @@ use crate::model::choice::Choice;
 use crate::model::ending::{Ending, Record};
 use crate::model::execution::{Execution, ThreadInfo};
 use crate::model::operation::Operation;
+use crate::object::{Call, mutex};
 use policy::SpuriousCounts;
 use polling::Waits;
 use positions::Positions;
@@ -174,7 +175,12 @@ impl State {
             | Operation::Join { .. }
             | Operation::Yield
             | Operation::Fence { .. } => 1,
-            Operation::Load { .. } | Operation::Store { .. } if !self.may_be_stale() => 1,
+            Operation::Load { location, .. } | Operation::Store { location, .. } => {
+                match self.may_be_stale() {
+                    true => self.views.reach(thread, location),
+                    false => 1,
+                }
+            }
             _ => self.count_outcomes(thread, operation),
         }
     }
@@ -499,6 +505,15 @@ impl<D: Dispatch> World<D> {
         {
             return self.walk(thread, operation, site);
         }
+        if let Operation::Call {
+            object,
+            call: Call::Mutex(call @ (mutex::Call::Lock | mutex::Call::Unlock { .. })),
+        } = operation
+            && self.state.execution.events.len() < self.looks_from
+            && self.strategy.random_walk().is_some()
+        {
+            return self.walk_lock(thread, object, call, site);
+        }
         self.state.announce(thread, operation, site);
         if matches!(operation, Operation::Assume) && !self.capabilities.reads_discarded {
             return self.stop(Ending::Discarded);
@@ -532,7 +547,16 @@ impl<D: Dispatch> World<D> {
     }
 
     /// Chooses the next thread when no thread is running.
+    #[inline]
     pub fn advance(&mut self) -> Step {
+        match self.strategy.random_walk().is_some() {
+            true => self.walk_any(),
+            false => self.advance_generally(),
+        }
+    }
+
+    /// Does the same as [`advance`](Self::advance), for every strategy.
+    fn advance_generally(&mut self) -> Step {
         loop {
             if self.state.enabled.is_empty() && !self.state.spinners.is_empty() {
                 self.state.look_again();
@@ -575,6 +599,14 @@ impl<D: Dispatch> World<D> {
                 return self.stop(Ending::Complete);
             }
         }
+    }
+
+    /// Chooses the next thread when one has ended.
+    fn advance_after_end(&mut self) -> Step {
+        if self.state.execution.detached > 0 && self.only_detached_threads_are_left() {
+            return self.stop(Ending::Complete);
+        }
+        self.advance()
     }
 
     /// Performs the chosen operation; `false` if that was the end of the thread.

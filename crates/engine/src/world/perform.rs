@@ -146,7 +146,8 @@ impl State {
         reply
     }
 
-    fn end_thread(&mut self, end: EventId) {
+    #[inline(always)]
+    pub(super) fn end_thread(&mut self, end: EventId) {
         self.execution.threads[end.thread.index()].end = Some(end);
         self.disable(end.thread);
         if let Some(joiner) = self.threads[end.thread.index()].joiner {
@@ -179,10 +180,16 @@ impl State {
         if let Some(mine) = calls.waiting.iter().position(|&thread| thread == id.thread) {
             calls.waiting.swap_remove(mine);
         }
-        if calls.waiting.is_empty() {
-            return previous;
+        if !calls.waiting.is_empty() {
+            self.open_or_close_calls(object);
         }
-        let waiting = std::mem::take(&mut calls.waiting);
+        previous
+    }
+
+    /// Enables or disables the threads that wait on the object.
+    #[inline(never)]
+    pub(super) fn open_or_close_calls(&mut self, object: ObjectId) {
+        let waiting = std::mem::take(&mut self.calls[object.index()].waiting);
         for &thread in &waiting {
             let Operation::Call { call, .. } = self.threads[thread.index()].pending else {
                 unreachable!("a thread waits on an object it does not call");
@@ -191,6 +198,5 @@ impl State {
             self.set_enabled(thread, open);
         }
         self.calls[object.index()].waiting = waiting;
-        previous
     }
 }

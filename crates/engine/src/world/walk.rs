@@ -5,6 +5,8 @@
 //! never becomes a pending operation in memory. The draws are the same as those of
 //! [`World::advance`].
 
+mod direct;
+
 use std::sync::atomic::Ordering;
 
 use super::spin::TimedWait;
@@ -17,6 +19,7 @@ use crate::base::rng::Rng;
 use crate::model::choice::Choice;
 use crate::model::event::Event;
 use crate::model::operation::{Operation, Update};
+use crate::object::{Call, mutex};
 
 /// Returns a random number below `bound`; draws nothing if there is only one.
 #[inline]
@@ -155,7 +158,7 @@ impl<D: Dispatch> World<D> {
         Step::Run(thread)
     }
 
-    /// Runs another thread than the one that ran last, which is still enabled.
+    /// Runs this enabled thread.
     #[inline(never)]
     fn walk_on(&mut self, next: ThreadId) -> Step {
         let Some(rng) = self.strategy.random_walk() else {
@@ -175,16 +178,28 @@ impl<D: Dispatch> World<D> {
                 ordering,
                 value,
             },
+            Operation::Call {
+                object,
+                call: Call::Mutex(call @ (mutex::Call::Lock | mutex::Call::Unlock { .. })),
+            } => {
+                state.count_switch(next);
+                state.complete_lock(next, object, call);
+                return Step::Run(next);
+            }
+            Operation::Begin => {
+                state.count_switch(next);
+                state.perform_begin(next);
+                return Step::Run(next);
+            }
             _ => {
                 let choice = run(rng, state, next);
                 return match self.take(choice) {
                     true => Step::Run(next),
-                    false => self.advance(),
+                    false => self.advance_after_end(),
                 };
             }
         };
-        let interrupts = state.interrupts(next);
-        state.execution.preemptions += u32::from(interrupts);
+        state.count_switch(next);
         let outcome = outcome_of(rng, state, next, &operation);
         state.perform_access(next, operation, site, outcome);
         Step::Run(next)

@@ -173,10 +173,12 @@ impl<T: ?Sized> Mutex<T> {
         or_poisoned(self.data.get_mut(), poisoned)
     }
 
+    #[inline(always)]
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {
         protocol::call(context, place, call, |world| self.object(context, world))
     }
 
+    #[inline(always)]
     fn object(&self, context: &Context, world: &mut World) -> ObjectId {
         context.object(world, &self.identity, self.made, || self.state())
     }

@@ -166,7 +166,7 @@ impl Candidates<'_> {
     }
 
     fn depends(&self, event: EventId, on: EventId) -> bool {
-        covers(self.past.clock(event), on)
+        self.past.is_covered(on, event)
     }
 
     /// Returns `None`, and the events for which `holds` is true and that do not depend on the

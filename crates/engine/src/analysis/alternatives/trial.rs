@@ -51,7 +51,7 @@ impl<'a> Trial<'a> {
     ) -> Self {
         let mut clock = past.before(receive.id);
         for source in sources {
-            join(&mut clock, past.clock(source));
+            join(&mut clock, &past.clock(source));
         }
         let mut own = clock.clone();
         own[receive.id.thread.index()] = receive.id.index + 1;
@@ -103,7 +103,7 @@ impl<'a> Trial<'a> {
             return Some(others.next().is_none());
         };
         let comes_later =
-            |&&write: &&EventId| write != source && covers(self.past.clock(write), source);
+            |&&write: &&EventId| write != source && self.past.is_covered(source, write);
         if others.any(|write| comes_later(&write)) {
             return Some(false);
         }
@@ -111,9 +111,8 @@ impl<'a> Trial<'a> {
         if self.execution.objects.iter().any(is_port) {
             return None;
         }
-        let is_put_off = |event: &&Event| {
-            event.id == self.receive.id || covers(self.past.clock(event.id), source)
-        };
+        let is_put_off =
+            |event: &&Event| event.id == self.receive.id || self.past.is_covered(source, event.id);
         let first = self.events().filter(|event| !is_put_off(event));
         let line = first.chain(self.events().filter(is_put_off));
         is_right(line.map(|event| event.id), all).then_some(true)
@@ -151,7 +150,7 @@ impl<'a> Trial<'a> {
         for event in self.events() {
             match event.id == self.receive.id {
                 true => order.push(event.id, &self.own),
-                false => order.push(event.id, self.past.clock(event.id)),
+                false => order.push(event.id, &self.past.clock(event.id)),
             }
         }
         for (index, object) in self.execution.objects.iter().enumerate() {

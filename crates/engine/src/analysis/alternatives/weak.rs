@@ -11,7 +11,6 @@ use super::trial::{Accesses, Trial};
 use super::work::{Possibility, Work};
 use crate::base::ids::{EventId, ThreadId};
 use crate::memory::Strength;
-use crate::memory::clock::covers;
 use crate::memory::happens_before::{EveryEvent, HappensBefore};
 use crate::memory::psc::{Psc, SeqCstRules, Touch};
 use crate::model::event::Event;
@@ -27,8 +26,7 @@ pub(super) fn decide(trial: &Trial<'_>, rules: SeqCstRules, work: &Work) -> Poss
     execution.locations.clone_from(&trial.execution.locations);
     execution.port_lists.clone_from(&trial.execution.port_lists);
     let hb = HappensBefore::of(&execution);
-    let before =
-        |first: EventId, second: EventId| first != second && covers(hb.clock(second), first);
+    let before = |first: EventId, second: EventId| first != second && hb.is_covered(first, second);
     let is_strong = |event: &Event| Strength::of_operation(&event.operation, true).is_seq_cst();
     let has_strong = execution.events.iter().any(is_strong);
     let mut all = trial.accesses();
@@ -239,7 +237,7 @@ impl Search<'_> {
             }
         }
         psc.holds(|thread, index| {
-            self.hb.clock(EventId {
+            self.hb.clock_of_others(EventId {
                 thread: ThreadId::new(thread as usize),
                 index,
             })

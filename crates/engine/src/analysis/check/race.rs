@@ -94,12 +94,9 @@ fn missing_link(execution: &Execution, first: Access, second: Access) -> Option<
         index: second.index.checked_sub(1)?,
     };
     let known = order.clock(last);
-    let comes_after_first = |write: &Event| {
-        let seen = order.clock(write.id)[first.thread.index()];
-        match write.id.thread == first.thread {
-            true => write.id.index >= first.index,
-            false => seen > first.index,
-        }
+    let comes_after_first = |write: &Event| match write.id.thread == first.thread {
+        true => write.id.index >= first.index,
+        false => order.clock_of_others(write.id)[first.thread.index()] > first.index,
     };
     let comes_before_second = |read: &Event| known[read.id.thread.index()] > read.id.index;
     events.iter().rev().find_map(|read| {

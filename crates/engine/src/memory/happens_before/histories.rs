@@ -17,14 +17,15 @@ pub(crate) trait History: Debug + Default {
     /// Makes room for `new` entries in every clock.
     fn widen(&mut self, old: usize, new: usize);
 
-    /// Adds an event with its `hb`.
-    fn push(&mut self, event: EventId, hb: &[u32]);
+    /// Adds an event with its `hb`. The version is the same as for the thread's last event if no entry of
+    /// another thread has changed since.
+    fn push(&mut self, event: EventId, hb: &[u32], version: u32);
 
     /// Keeps `hb` of the event just pushed, because another event may acquire it.
     fn keep(&mut self, event: EventId, hb: &[u32]);
 
-    /// Returns `hb` of an event that was kept.
-    fn hb(&self, event: EventId, width: usize) -> &[u32];
+    /// Joins `hb` of an event that was kept into a clock; returns true if that changes the clock.
+    fn join_hb(&self, event: EventId, width: usize, clock: &mut [u32]) -> bool;
 
     /// Sets the release clock of a write, which is the event just pushed. The clock is `released`,
     /// which may be empty, joined with the release clock of `continued`.
@@ -70,7 +71,7 @@ impl History for LatestWrites {
     }
 
     #[inline]
-    fn push(&mut self, _event: EventId, _hb: &[u32]) {}
+    fn push(&mut self, _event: EventId, _hb: &[u32], _version: u32) {}
 
     #[inline]
     fn keep(&mut self, event: EventId, hb: &[u32]) {
@@ -83,11 +84,11 @@ impl History for LatestWrites {
     }
 
     #[inline]
-    fn hb(&self, event: EventId, width: usize) -> &[u32] {
+    fn join_hb(&self, event: EventId, width: usize, clock: &mut [u32]) -> bool {
         let kept = &self.kept[event.thread.index()];
         let position = kept.binary_search_by_key(&event.index, |&(index, _)| index);
         let (_, row) = kept[position.expect("raddle: an unknown release; please report this")];
-        &self.rows[row as usize * width..][..width]
+        join(clock, &self.rows[row as usize * width..][..width])
     }
 
     #[inline]
@@ -100,7 +101,9 @@ impl History for LatestWrites {
     ) {
         let clock = row(&mut self.release_clocks, write.location.index(), width);
         match (continued, released) {
-            (Some(_), released) => join(clock, released),
+            (Some(_), released) => {
+                join(clock, released);
+            }
             (None, []) => clock.fill(0),
             (None, released) => clock.copy_from_slice(released),
         }
@@ -114,16 +117,20 @@ impl History for LatestWrites {
 }
 
 /// The clocks of every event. A *position* is the number of an event in the order of the run.
+///
+/// Events of a thread share a row until the thread acquires something new: they differ only in the entry of
+/// the thread itself, which is known without the row. So an event costs the same however many threads there
+/// are.
 #[derive(Debug, Default)]
 pub(crate) struct EveryEvent {
-    /// By thread and by index of the event in its thread.
-    positions: Vec<Vec<u32>>,
-    /// Number of threads; the other elements of `positions` are kept for their memory.
+    /// By thread; those behind `threads` are kept for their memory.
+    by_thread: Vec<OwnEvents>,
+    /// Number of threads.
     threads: usize,
     /// By position.
+    rows: Vec<EventRows>,
+    /// Clocks of events but for the entries of their own threads.
     hb: Clocks,
-    /// By position: the row of `release_clocks` that the event has, or `NO_RELEASE`.
-    release_rows: Vec<u32>,
     /// Only writes that release something have a row, and those that merely continue a release sequence
     /// share its row.
     release_clocks: Clocks,
@@ -131,19 +138,45 @@ pub(crate) struct EveryEvent {
 
 const NO_RELEASE: u32 = u32::MAX;
 
+/// The events of one thread.
+#[derive(Debug, Default)]
+struct OwnEvents {
+    /// By index of the event in its thread.
+    positions: Vec<u32>,
+    /// Version of the clock at the last event, and the row of `hb` of that event; version 0 before the first.
+    version: u32,
+    row: u32,
+}
+
+/// The clocks of one event.
+#[derive(Clone, Copy, Debug)]
+struct EventRows {
+    /// Row of `hb`.
+    hb: u32,
+    /// Row of `release_clocks`, or `NO_RELEASE`.
+    release: u32,
+}
+
 impl EveryEvent {
     #[inline]
     pub(super) fn position(&self, event: EventId) -> usize {
-        self.positions[event.thread.index()][event.index as usize] as usize
+        self.by_thread[event.thread.index()].positions[event.index as usize] as usize
     }
 
     pub(super) fn positions(&self, thread: ThreadId) -> &[u32] {
-        &self.positions[thread.index()]
+        &self.by_thread[thread.index()].positions
+    }
+
+    /// Returns `hb` of an event; the entry of the event's own thread may be that of an earlier event.
+    #[inline]
+    pub(super) fn row(&self, event: EventId, width: usize) -> &[u32] {
+        let row = self.rows[self.position(event)].hb;
+        &self.hb[row as usize * width..][..width]
     }
 
     #[inline]
     pub(super) fn release_clock_of(&self, write: EventId, width: usize) -> &[u32] {
-        match self.release_rows[self.position(write)] {
+        match self.rows[self.position(write)].release {
             NO_RELEASE => &[],
             row => &self.release_clocks[row as usize * width..][..width],
         }
@@ -154,15 +187,17 @@ impl History for EveryEvent {
     fn clear(&mut self) {
         self.threads = 0;
         self.hb.clear();
-        self.release_rows.clear();
+        self.rows.clear();
         self.release_clocks.clear();
     }
 
     fn add_thread(&mut self) {
-        if self.threads == self.positions.len() {
-            self.positions.push(Vec::new());
+        if self.threads == self.by_thread.len() {
+            self.by_thread.push(OwnEvents::default());
         }
-        self.positions[self.threads].clear();
+        let own = &mut self.by_thread[self.threads];
+        own.positions.clear();
+        own.version = 0;
         self.threads += 1;
     }
 
@@ -172,18 +207,32 @@ impl History for EveryEvent {
     }
 
     #[inline]
-    fn push(&mut self, event: EventId, hb: &[u32]) {
-        self.positions[event.thread.index()].push(self.release_rows.len() as u32);
-        self.hb.extend_from_slice(hb);
-        self.release_rows.push(NO_RELEASE);
+    fn push(&mut self, event: EventId, hb: &[u32], version: u32) {
+        let own = &mut self.by_thread[event.thread.index()];
+        own.positions.push(self.rows.len() as u32);
+        if own.version != version {
+            own.version = version;
+            own.row = (self.hb.len() / hb.len()) as u32;
+            self.hb.extend_from_slice(hb);
+        }
+        self.rows.push(EventRows {
+            hb: own.row,
+            release: NO_RELEASE,
+        });
     }
 
     #[inline]
     fn keep(&mut self, _event: EventId, _hb: &[u32]) {}
 
     #[inline]
-    fn hb(&self, event: EventId, width: usize) -> &[u32] {
-        &self.hb[self.position(event) * width..][..width]
+    fn join_hb(&self, event: EventId, width: usize, clock: &mut [u32]) -> bool {
+        let mut changes = join(clock, self.row(event, width));
+        let own = &mut clock[event.thread.index()];
+        if *own <= event.index {
+            *own = event.index + 1;
+            changes = true;
+        }
+        changes
     }
 
     #[inline]
@@ -195,7 +244,7 @@ impl History for EveryEvent {
         width: usize,
     ) {
         let continued = continued.and_then(|it| it.event);
-        let continued = continued.map_or(NO_RELEASE, |it| self.release_rows[self.position(it)]);
+        let continued = continued.map_or(NO_RELEASE, |it| self.rows[self.position(it)].release);
         let mut row = continued;
         if !released.is_empty() {
             let start = self.release_clocks.len();
@@ -206,8 +255,8 @@ impl History for EveryEvent {
                 join(own, &before[continued as usize * width..][..width]);
             }
         }
-        if let Some(last) = self.release_rows.last_mut() {
-            *last = row;
+        if let Some(last) = self.rows.last_mut() {
+            last.release = row;
         }
     }
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::base::ids::{EventId, LocationId, ObjectId, ThreadId};
 use crate::base::reply::Received;
-use crate::memory::clock::{Clocks, join, row, widen};
+use crate::memory::clock::{Clocks, covers, join, row, widen};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
@@ -239,8 +239,8 @@ impl<H: History> HappensBefore<H> {
     fn acquire_group(&mut self, event: EventId, name: EventId) {
         let own = event.thread.index() * self.width..(event.thread.index() + 1) * self.width;
         if let Some((_, clock)) = self.groups.iter().rfind(|(known, _)| *known == name) {
-            join(&mut self.hb[own], clock);
-            self.versions[event.thread.index()] += 1;
+            let changes = join(&mut self.hb[own], clock);
+            self.versions[event.thread.index()] += u32::from(changes);
         }
     }
 }
@@ -271,7 +271,9 @@ impl HappensBefore<EveryEvent> {
                 let (name, members) = barrier.group_left_by(event.id, event.source);
                 if !self.groups.iter().any(|(known, _)| *known == name) {
                     let mut clock = vec![0; self.width];
-                    members.for_each(|member| join(&mut clock, self.hb(member)));
+                    for member in members {
+                        join(&mut clock, self.hb(member));
+                    }
                     // The groups of one barrier are totally ordered.
                     let before = barrier.group_before(name);
                     let mut groups = self.groups.iter();
@@ -288,15 +290,32 @@ impl HappensBefore<EveryEvent> {
     }
 
     /// Returns `hb` of a performed event.
+    pub(crate) fn clock(&self, event: EventId) -> Vec<u32> {
+        let mut clock = vec![0; self.width];
+        self.history.join_hb(event, self.width, &mut clock);
+        clock
+    }
+
+    /// Returns `hb` of a performed event, but for the entry of its own thread, which may be that of an
+    /// earlier event.
     #[inline]
-    pub(crate) fn clock(&self, event: EventId) -> &[u32] {
-        self.history.hb(event, self.width)
+    pub(crate) fn clock_of_others(&self, event: EventId) -> &[u32] {
+        self.history.row(event, self.width)
+    }
+
+    /// True when the first event happens before the second, or is the same.
+    #[inline]
+    pub(crate) fn is_covered(&self, first: EventId, second: EventId) -> bool {
+        match first.thread == second.thread {
+            true => first.index <= second.index,
+            false => covers(self.clock_of_others(second), first),
+        }
     }
 
     /// Returns `hb` of the event's thread before the event.
     pub(crate) fn before(&self, event: EventId) -> Vec<u32> {
         match event.index.checked_sub(1) {
-            Some(index) => self.clock(EventId { index, ..event }).to_vec(),
+            Some(index) => self.clock(EventId { index, ..event }),
             None => vec![0; self.width],
         }
     }
@@ -341,8 +360,8 @@ impl<H: History> AccessClocks for At<'_, H> {
         let all = &mut *self.all;
         let release_clock = all.history.release_clock(write, all.width);
         if !release_clock.is_empty() {
-            join(&mut all.hb[own], release_clock);
-            all.versions[self.event.thread.index()] += 1;
+            let changes = join(&mut all.hb[own], release_clock);
+            all.versions[self.event.thread.index()] += u32::from(changes);
         }
     }
 
@@ -360,8 +379,8 @@ impl<H: History> AccessClocks for At<'_, H> {
     fn acquire_deferred(&mut self) {
         let own = self.own();
         let all = &mut *self.all;
-        join(&mut all.hb[own.clone()], &all.acquirable[own]);
-        all.versions[self.event.thread.index()] += 1;
+        let changes = join(&mut all.hb[own.clone()], &all.acquirable[own]);
+        all.versions[self.event.thread.index()] += u32::from(changes);
     }
 
     #[inline(always)]
@@ -369,7 +388,8 @@ impl<H: History> AccessClocks for At<'_, H> {
         let own = self.own();
         let hb = &mut self.all.hb[own];
         hb[self.event.thread.index()] = self.event.index + 1;
-        self.all.history.push(self.event, hb);
+        let version = self.all.versions[self.event.thread.index()];
+        self.all.history.push(self.event, hb, version);
     }
 
     #[inline(always)]
@@ -407,8 +427,8 @@ impl<H: History> EventClocks for At<'_, H> {
     fn acquire_event(&mut self, event: EventId) {
         let own = self.own();
         let all = &mut *self.all;
-        join(&mut all.hb[own], all.history.hb(event, all.width));
-        all.versions[self.event.thread.index()] += 1;
+        let changes = (all.history).join_hb(event, all.width, &mut all.hb[own]);
+        all.versions[self.event.thread.index()] += u32::from(changes);
     }
 
     #[inline]
@@ -420,8 +440,8 @@ impl<H: History> EventClocks for At<'_, H> {
             .get(object.index())
             .map_or(&[][..], Vec::as_slice);
         if let Some(clock) = clocks.get(clock as usize * all.width..) {
-            join(&mut all.hb[own], clock);
-            all.versions[self.event.thread.index()] += 1;
+            let changes = join(&mut all.hb[own], clock);
+            all.versions[self.event.thread.index()] += u32::from(changes);
         }
     }
 

@@ -182,7 +182,9 @@ impl Graph {
             let accesses = &mut self.locations[location.index()].accesses;
             match accesses.is_empty() {
                 true => accesses.extend_from_slice(before),
-                false => join(accesses, before),
+                false => {
+                    join(accesses, before);
+                }
             }
         }
     }

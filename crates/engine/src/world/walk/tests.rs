@@ -1,15 +1,16 @@
-//! Random programs under a random walk, with and without the direct path of accesses.
+//! Random programs under a random walk, with and without the direct path of accesses, locks, beginnings and ends.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 use super::{any, below, run};
-use crate::base::ids::{LocationId, SiteId, ThreadId};
+use crate::base::ids::{LocationId, ObjectId, SiteId, ThreadId};
 use crate::base::rng::Rng;
 use crate::memory::Model;
 use crate::model::choice::Choice;
-use crate::model::ending::Divergence;
+use crate::model::ending::{Divergence, Ending};
 use crate::model::event::Event;
 use crate::model::operation::{Operation, Update, UpdateKind};
+use crate::object::{Call, Object, mutex};
 use crate::world::strategy::{Capabilities, Dispatch, Strategy};
 use crate::world::{State, Step, World};
 
@@ -98,25 +99,52 @@ fn operation(rng: &mut Rng, only_seq_cst: bool) -> Operation {
     }
 }
 
-/// Runs one execution; returns its events, preemptions and fingerprint.
+/// Inserts critical sections of two mutexes, which may be nested.
+fn with_locks(rng: &mut Rng, operations: Vec<Operation>) -> Vec<Operation> {
+    let call = |mutex: usize, call| Operation::Call {
+        object: ObjectId::new(mutex),
+        call: Call::Mutex(call),
+    };
+    let (mut held, mut all) = (Vec::new(), Vec::new());
+    for operation in operations {
+        let mutex = below(rng, 2) as usize;
+        match below(rng, 6) {
+            0 if !held.contains(&mutex) => {
+                held.push(mutex);
+                all.push(call(mutex, mutex::Call::Lock));
+            }
+            1 | 2 => all.extend(
+                (held.pop()).map(|mutex| call(mutex, mutex::Call::Unlock { poison: false })),
+            ),
+            _ => {}
+        }
+        all.push(operation);
+    }
+    all
+}
+
+/// Runs one execution; returns its events, preemptions and fingerprint, and whether all threads have ended.
 fn execution(
     world: &mut World<Walk>,
     program: &[Vec<Operation>],
     is_direct: bool,
     watches: bool,
-) -> (Vec<Event>, u32, u64) {
+) -> (Vec<Event>, u32, u64, bool) {
     assert!(world.begin(SiteId::new(0)));
     world.add_location(0);
     world.add_location(0);
+    for _ in 0..2 {
+        world.add_object(Object::Mutex(mutex::Mutex::new(false)));
+    }
     if watches {
         world.watch();
+    }
+    if !is_direct {
+        world.looks_from = 0;
     }
     let mut done = [0_usize; THREADS];
     let mut step = world.advance();
     while let Step::Run(thread) = step {
-        if !is_direct {
-            world.looks_from = 0;
-        }
         let next = done[thread.index()];
         done[thread.index()] += 1;
         let children = match thread {
@@ -136,23 +164,34 @@ fn execution(
             }
         };
     }
-    let (execution, _) = world.finish();
+    let (execution, ending) = world.finish();
     let events = execution.events.clone();
-    (events, execution.preemptions, execution.fingerprint())
+    let ended = matches!(ending, Ending::Complete);
+    (
+        events,
+        execution.preemptions,
+        execution.fingerprint(),
+        ended,
+    )
 }
 
 #[test]
 fn the_direct_path_performs_the_same_events() {
-    let mut most = 0;
+    let (mut most, mut deadlocks) = (0, 0);
     for seed in 0..PROGRAMS {
         let rng = &mut Rng::new(seed);
         let only_seq_cst = below(rng, 4) == 0;
         let watches = below(rng, 2) == 0;
+        let locks = below(rng, 2) == 0;
         let model = [Model::Sc, Model::Rc11][below(rng, 2) as usize];
         let mut thread = || {
             let length = below(rng, MAX_OPERATIONS);
             let operations = (0..length).map(|_| operation(rng, only_seq_cst));
-            operations.collect::<Vec<_>>()
+            let operations = operations.collect::<Vec<_>>();
+            match locks {
+                true => with_locks(rng, operations),
+                false => operations,
+            }
         };
         let program: Vec<_> = (0..THREADS).map(|_| thread()).collect();
         let world = || World::<Walk>::new(Walk(Rng::new(seed)), 10_000).under(model);
@@ -166,9 +205,15 @@ fn the_direct_path_performs_the_same_events() {
                 format!("{:?}", expected.0),
                 "{seed}"
             );
-            assert_eq!((ours.1, ours.2), (expected.1, expected.2), "{seed}");
+            assert_eq!(
+                (ours.1, ours.2, ours.3),
+                (expected.1, expected.2, expected.3),
+                "{seed}"
+            );
+            deadlocks += u32::from(!ours.3);
             most = most.max(ours.0.len());
         }
     }
     assert!(most > 256, "no execution was long: {most}");
+    assert!(deadlocks > 10, "too few deadlocks: {deadlocks}");
 }

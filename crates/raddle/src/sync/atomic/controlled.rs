@@ -52,7 +52,7 @@ impl Shared {
         using(&self.identity, &self.made, place)
     }
 
-    #[inline]
+    #[inline(always)]
     fn location(
         &self,
         context: &Context,

@@ -22,6 +22,7 @@ Commands:
   speed coverage                           executions per second with coverage measured
                                            and without
   speed scale                              nanoseconds for one event as programs grow
+  speed scale stores                       the same for plain stores and compare-exchanges
   speed scale exhaustive                   the same for the exhaustive search
   exhaust [PROGRAM...] [--cut TIME]        executions and seconds until a search ends;
                                            loom and shuttle are stopped after TIME (60s)
@@ -106,6 +107,7 @@ pub(crate) enum Command {
         executions: u64,
     },
     Scale,
+    ScaleStores,
     ScaleExhaustive,
     Exhaust {
         programs: Vec<Program>,
@@ -240,6 +242,9 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
                     .ok_or(Problem::BadExecutions(text.map(Into::into)))?,
             };
             Ok(Command::Coverage { executions })
+        }
+        ["speed", "scale", "stores", rest @ ..] => {
+            nothing_more(rest, "speed scale stores", Command::ScaleStores)
         }
         ["speed", "scale", "exhaustive", rest @ ..] => {
             nothing_more(rest, "speed scale exhaustive", Command::ScaleExhaustive)
@@ -434,6 +439,7 @@ mod tests {
         };
         assert_eq!(parse_line("speed"), Ok(all));
         assert_eq!(parse_line("speed scale"), Ok(Command::Scale));
+        assert_eq!(parse_line("speed scale stores"), Ok(Command::ScaleStores));
         assert_eq!(parse_line("speed races"), Ok(Command::Races));
         assert_eq!(parse_line("instructions"), Ok(Command::Instructions));
         let one = Command::InstructionsOf {

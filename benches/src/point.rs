@@ -22,17 +22,22 @@ const ROUNDS: usize = 9;
 /// Accesses in one execution. Many, so that starting and ending threads hardly counts.
 const ACCESSES: u64 = 10_000;
 
-/// Prints the line.
+/// Prints a line for each memory model.
 pub(crate) fn run() {
+    measure("sc", Memory::Sc);
+    measure("rc11", Memory::Rc11);
+}
+
+fn measure(name: &str, memory: Memory) {
     let switches = Arc::new(Switches::default());
-    let alone = accesses(1, Memory::default(), &Arc::default());
-    let both = accesses(2, Memory::default(), &switches);
+    let alone = accesses(1, memory, &Arc::default());
+    let both = accesses(2, memory, &switches);
     let rates = take_turns(ROUNDS, vec![alone, both, bare_switches()]);
     let [same_thread, half_switching, bare] = [0, 1, 2].map(|index| 1e9 / rates[index]);
     let extra = (half_switching - same_thread) / switches.share();
     let switch = same_thread + extra;
     println!(
-        "point same_thread_ns={same_thread:.1} switch_ns={switch:.1} \
+        "point {name} same_thread_ns={same_thread:.1} switch_ns={switch:.1} \
          corosensei_switch_ns={bare:.1} x_switch={:.1}",
         switch / bare
     );

@@ -1,7 +1,7 @@
 //! The cost of an event as executions have more events and more threads.
 //!
 //! Every thread alternates an update of one atomic that all share and a lock and unlock of one of
-//! eight mutexes. An execution has exactly the requested events, including those that start, join
+//! eight mutexes; or plain stores and compare-exchanges of that atomic. An execution has exactly the requested events, including those that start, join
 //! and end threads. Sizes too small even for these are left out.
 
 use std::sync::Arc;
@@ -24,6 +24,16 @@ const SEARCHED_EXECUTIONS: u64 = 2_000;
 struct Size {
     threads: usize,
     events: usize,
+    work: Work,
+}
+
+/// The events of each thread.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    /// Updates that cannot fail, and locks.
+    Updates,
+    /// Plain stores and compare-exchanges: under weak memory each has a choice of places in coherence order.
+    Stores,
 }
 
 impl Size {
@@ -47,7 +57,10 @@ impl Size {
             .map(|number| {
                 let shared = Arc::clone(&shared);
                 let events = left / self.threads + usize::from(number < left % self.threads);
-                thread::spawn(move || work(&shared.0, &shared.1, number, events))
+                thread::spawn(move || match self.work {
+                    Work::Updates => update(&shared.0, &shared.1, number, events),
+                    Work::Stores => store(&shared.0, number, events),
+                })
             })
             .collect();
         for thread in threads {
@@ -56,8 +69,18 @@ impl Size {
     }
 }
 
-/// One thread's part of the program: exactly this many events.
-fn work(shared: &AtomicUsize, mutexes: &[Mutex<u64>], thread: usize, events: usize) {
+/// One thread's part of the program with plain stores: exactly this many events.
+fn store(shared: &AtomicUsize, thread: usize, events: usize) {
+    for event in 0..events {
+        match event % 2 {
+            0 => shared.store(thread, Relaxed),
+            _ => drop(shared.compare_exchange(thread, event, Relaxed, Relaxed)),
+        }
+    }
+}
+
+/// One thread's part of the program with updates: exactly this many events.
+fn update(shared: &AtomicUsize, mutexes: &[Mutex<u64>], thread: usize, events: usize) {
     let mut left = events;
     let mut next = thread;
     while left > 0 {
@@ -73,7 +96,16 @@ fn work(shared: &AtomicUsize, mutexes: &[Mutex<u64>], thread: usize, events: usi
 
 /// Prints the cost of an event under the random strategy.
 pub(crate) fn random() {
-    let sizes = sizes(&[2, 4, 8, 16, 32, 64], &[10, 100, 1_000, 10_000]);
+    sample("scale", Work::Updates);
+}
+
+/// Prints the cost of an event under the random strategy, in programs with plain stores.
+pub(crate) fn stores() {
+    sample("scale stores", Work::Stores);
+}
+
+fn sample(name: &str, work: Work) {
+    let sizes = sizes(work, &[2, 4, 8, 16, 32, 64], &[10, 100, 1_000, 10_000]);
     let batch = |size: Size| -> Batch<'static> {
         Box::new(move |events| {
             let executions = events.div_ceil(size.events as u64);
@@ -82,12 +114,12 @@ pub(crate) fn random() {
             executions * size.events as u64
         })
     };
-    print("scale", &sizes, batch);
+    print(name, &sizes, batch);
 }
 
 /// Prints the cost of an event of the exhaustive search, under both memory models.
 pub(crate) fn exhaustive() {
-    let sizes = sizes(&[1, 2, 4, 8], &[10, 30, 100, 300, 1_000]);
+    let sizes = sizes(Work::Updates, &[1, 2, 4, 8], &[10, 30, 100, 300, 1_000]);
     for (name, memory) in [
         ("scale exhaustive", Memory::Sc),
         ("scale exhaustive rc11", Memory::Rc11),
@@ -128,10 +160,17 @@ fn search(size: Size, memory: Memory) -> u64 {
     report.executions
 }
 
-fn sizes(threads: &[usize], events: &[usize]) -> Vec<Size> {
+fn sizes(work: Work, threads: &[usize], events: &[usize]) -> Vec<Size> {
+    let of = |threads| {
+        move |&events: &usize| Size {
+            threads,
+            events,
+            work,
+        }
+    };
     let all = threads
         .iter()
-        .flat_map(|&threads| events.iter().map(move |&events| Size { threads, events }));
+        .flat_map(|&threads| events.iter().map(of(threads)));
     all.filter(|size| size.events >= size.overhead()).collect()
 }
 
@@ -141,7 +180,13 @@ fn print(name: &str, sizes: &[Size], batch: impl Fn(Size) -> Batch<'static>) {
         .iter()
         .map(|rate| 1e9 / rate)
         .collect();
-    for (Size { threads, events }, cost) in sizes.iter().zip(&costs) {
+    for (
+        Size {
+            threads, events, ..
+        },
+        cost,
+    ) in sizes.iter().zip(&costs)
+    {
         println!("{name} threads={threads} events={events} ns_per_event={cost:.1}");
     }
     let busy: Vec<f64> = sizes
@@ -172,7 +217,8 @@ mod tests {
 
     #[test]
     fn an_execution_has_the_events_it_is_said_to_have() {
-        for size in sizes(&[2, 3, 8], &[10, 14, 15, 100, 101]) {
+        let of = |work| sizes(work, &[2, 3, 8], &[10, 14, 15, 100, 101]);
+        for size in [Work::Updates, Work::Stores].into_iter().flat_map(of) {
             let events_up_to = |limit| {
                 sampling(20)
                     .max_events(limit)

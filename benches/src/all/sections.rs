@@ -12,7 +12,7 @@ pub(super) struct Section {
     pub(super) text: &'static str,
 }
 
-pub(super) const SECTIONS: [Section; 14] = [
+pub(super) const SECTIONS: [Section; 15] = [
     Section {
         title: "Executions per second",
         name: "speed",
@@ -26,8 +26,8 @@ pub(super) const SECTIONS: [Section; 14] = [
         title: "One scheduling point",
         name: "point",
         command: &["speed", "point"],
-        text: "Nanoseconds for one event of a program, when the same thread continues and when another does; next \
-               to a bare switch of the coroutines that threads run as.",
+        text: "Nanoseconds for one event of a program, when the same thread continues and when another does, under \
+               sequential consistency and under RC11; next to a bare switch of the coroutines that threads run as.",
     },
     Section {
         title: "What looking for data races costs",
@@ -47,6 +47,13 @@ pub(super) const SECTIONS: [Section; 14] = [
         command: &["speed", "scale"],
         text: "Nanoseconds for one event, as executions have more threads and more events. `spread` is the \
                largest over the smallest: 1 if nothing grew.",
+    },
+    Section {
+        title: "Larger programs with plain stores, sampled",
+        name: "scale stores",
+        command: &["speed", "scale", "stores"],
+        text: "The same for programs of plain stores and compare-exchanges, which may follow any of several writes in \
+               coherence order.",
     },
     Section {
         title: "Larger programs, searched",

@@ -23,6 +23,7 @@ Commands:
                                            and without
   speed scale                              nanoseconds for one event as programs grow
   speed scale stores                       the same for plain stores and compare-exchanges
+  speed scale seq-cst                      the same for SeqCst accesses beside weaker ones
   speed scale exhaustive                   the same for the exhaustive search
   exhaust [PROGRAM...] [--cut TIME]        executions and seconds until a search ends;
                                            loom and shuttle are stopped after TIME (60s)
@@ -108,6 +109,7 @@ pub(crate) enum Command {
     },
     Scale,
     ScaleStores,
+    ScaleSeqCst,
     ScaleExhaustive,
     Exhaust {
         programs: Vec<Program>,
@@ -245,6 +247,9 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
         }
         ["speed", "scale", "stores", rest @ ..] => {
             nothing_more(rest, "speed scale stores", Command::ScaleStores)
+        }
+        ["speed", "scale", "seq-cst", rest @ ..] => {
+            nothing_more(rest, "speed scale seq-cst", Command::ScaleSeqCst)
         }
         ["speed", "scale", "exhaustive", rest @ ..] => {
             nothing_more(rest, "speed scale exhaustive", Command::ScaleExhaustive)

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Ok(Command::Coverage { executions }) => coverage::run(executions),
         Ok(Command::Scale) => scale::random(),
         Ok(Command::ScaleStores) => scale::stores(),
+        Ok(Command::ScaleSeqCst) => scale::seq_cst(),
         Ok(Command::ScaleExhaustive) => scale::exhaustive(),
         Ok(Command::Exhaust { programs, cut }) => exhaust::run(&programs, cut),
         Ok(Command::Dining { philosophers }) => exhaust::dining(philosophers),

@@ -1,14 +1,14 @@
 //! The cost of an event as executions have more events and more threads.
 //!
 //! Every thread alternates an update of one atomic that all share and a lock and unlock of one of
-//! eight mutexes; or plain stores and compare-exchanges of that atomic. An execution has exactly the requested events, including those that start, join
+//! eight mutexes; or plain stores and compare-exchanges of that atomic, or `SeqCst` accesses. An execution has exactly the requested events, including those that start, join
 //! and end threads. Sizes too small even for these are left out.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use raddle::sync::Mutex;
-use raddle::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use raddle::sync::atomic::{AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use raddle::{Checker, Memory, Strategy, thread};
 
 use crate::measure::{Batch, spread, take_turns};
@@ -34,6 +34,8 @@ enum Work {
     Updates,
     /// Plain stores and compare-exchanges: under weak memory each has a choice of places in coherence order.
     Stores,
+    /// `SeqCst` loads and stores after a weaker one: a stale source must fit into an order of all of them.
+    SeqCst,
 }
 
 impl Size {
@@ -60,6 +62,7 @@ impl Size {
                 thread::spawn(move || match self.work {
                     Work::Updates => update(&shared.0, &shared.1, number, events),
                     Work::Stores => store(&shared.0, number, events),
+                    Work::SeqCst => load_and_store(&shared.0, events),
                 })
             })
             .collect();
@@ -75,6 +78,16 @@ fn store(shared: &AtomicUsize, thread: usize, events: usize) {
         match event % 2 {
             0 => shared.store(thread, Relaxed),
             _ => drop(shared.compare_exchange(thread, event, Relaxed, Relaxed)),
+        }
+    }
+}
+
+/// One thread's part of the program with `SeqCst` accesses: exactly this many events.
+fn load_and_store(shared: &AtomicUsize, events: usize) {
+    for event in 0..events {
+        match event % 2 {
+            0 => shared.store(event, if event == 0 { Relaxed } else { SeqCst }),
+            _ => drop(shared.load(SeqCst)),
         }
     }
 }
@@ -102,6 +115,11 @@ pub(crate) fn random() {
 /// Prints the cost of an event under the random strategy, in programs with plain stores.
 pub(crate) fn stores() {
     sample("scale stores", Work::Stores);
+}
+
+/// Prints the cost of an event under the random strategy, in programs with `SeqCst` accesses and weaker ones.
+pub(crate) fn seq_cst() {
+    sample("scale seq-cst", Work::SeqCst);
 }
 
 fn sample(name: &str, work: Work) {
@@ -218,7 +236,10 @@ mod tests {
     #[test]
     fn an_execution_has_the_events_it_is_said_to_have() {
         let of = |work| sizes(work, &[2, 3, 8], &[10, 14, 15, 100, 101]);
-        for size in [Work::Updates, Work::Stores].into_iter().flat_map(of) {
+        for size in [Work::Updates, Work::Stores, Work::SeqCst]
+            .into_iter()
+            .flat_map(of)
+        {
             let events_up_to = |limit| {
                 sampling(20)
                     .max_events(limit)

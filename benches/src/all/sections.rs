@@ -12,7 +12,7 @@ pub(super) struct Section {
     pub(super) text: &'static str,
 }
 
-pub(super) const SECTIONS: [Section; 15] = [
+pub(super) const SECTIONS: [Section; 16] = [
     Section {
         title: "Executions per second",
         name: "speed",
@@ -54,6 +54,13 @@ pub(super) const SECTIONS: [Section; 15] = [
         command: &["speed", "scale", "stores"],
         text: "The same for programs of plain stores and compare-exchanges, which may follow any of several writes in \
                coherence order.",
+    },
+    Section {
+        title: "Larger programs with SeqCst accesses beside weaker ones, sampled",
+        name: "scale seq-cst",
+        command: &["speed", "scale", "seq-cst"],
+        text: "The same for `SeqCst` loads and stores in programs with a weaker access, where a stale source must fit \
+               into an order of all `SeqCst` accesses.",
     },
     Section {
         title: "Larger programs, searched",

@@ -88,12 +88,6 @@ impl Coherence {
         self.writes.get((rank as usize).checked_sub(1)?)
     }
 
-    /// Returns the rank of a write.
-    pub(super) fn rank(&self, write: EventId) -> Option<u32> {
-        let position = self.writes.iter().rposition(|it| it.id == write)?;
-        Some(position as u32 + 1)
-    }
-
     /// Returns the number of writes that the thread's next access may read or follow, the initial value
     /// included.
     #[inline]

@@ -16,6 +16,7 @@ mod grants;
 pub mod happens_before;
 pub(crate) mod psc;
 pub mod races;
+mod strong_accesses;
 pub(crate) mod views;
 
 pub(crate) use happens_before::Strength;

@@ -121,6 +121,11 @@ impl Psc {
         }
     }
 
+    /// Returns the definition of the pairs.
+    pub(crate) fn rules(&self) -> SeqCstRules {
+        self.rules
+    }
+
     /// Removes all events.
     pub(crate) fn clear(&mut self) {
         self.events.clear();

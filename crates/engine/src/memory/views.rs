@@ -12,7 +12,8 @@ use std::sync::atomic::Ordering;
 use super::clock::join;
 use super::coherence::{Coherence, VersionedClock, Write};
 use super::happens_before::{EveryEvent, HappensBefore};
-use super::psc::{Psc, Touch};
+use super::psc::{Psc, SeqCstRules, Touch};
+use super::strong_accesses::{NextAccess, StrongAccesses};
 use super::{Model, Strength};
 use crate::base::ids::{EventId, LocationId, ThreadId};
 use crate::model::event::Event;
@@ -25,8 +26,11 @@ pub(crate) struct Views {
     hb: HappensBefore<EveryEvent>,
     locations: Vec<Coherence>,
     psc: RefCell<Psc>,
+    strong: RefCell<StrongAccesses>,
     /// True once there was a `SeqCst` access or fence.
     seq_cst: bool,
+    /// True once there was a `SeqCst` fence.
+    has_strong_fence: bool,
 }
 
 impl Views {
@@ -41,7 +45,10 @@ impl Views {
         self.hb.reset(on);
         if on {
             self.locations.iter_mut().for_each(Coherence::clear);
-            self.seq_cst = false;
+            if self.seq_cst {
+                self.strong.get_mut().clear();
+            }
+            (self.seq_cst, self.has_strong_fence) = (false, false);
         }
     }
 
@@ -128,6 +135,9 @@ impl Views {
     ) -> (Option<EventId>, Option<EventId>) {
         let coherence = &mut self.locations[location.index()];
         let behind = coherence.top() - back;
+        if back > 0 && self.seq_cst {
+            self.strong.get_mut().shift(location, behind);
+        }
         coherence.insert(behind, Write { id, value, update })
     }
 
@@ -161,6 +171,7 @@ impl Views {
             }
             Operation::Fence { ordering } => {
                 self.seq_cst |= ordering == Ordering::SeqCst;
+                self.has_strong_fence |= ordering == Ordering::SeqCst;
                 None
             }
             Operation::HangUp { location, .. } => Some(location),
@@ -168,8 +179,21 @@ impl Views {
         };
         if let Some(location) = location {
             self.locations[location.index()].record(event.id, event.back());
+            if self.seq_cst {
+                self.add_strong(event, location);
+            }
         }
         self.hb.record(event, execution);
+    }
+
+    /// Adds an access to the `SeqCst` ones, if it is one.
+    #[inline(never)]
+    fn add_strong(&mut self, event: &Event, location: LocationId) {
+        let writes = event.writes();
+        if Strength::of_operation(&event.operation, writes).is_seq_cst() {
+            let rank = self.locations[location.index()].top() - event.back();
+            (self.strong.get_mut()).add(event.id, location, rank, writes);
+        }
     }
 
     /// True when the axiom on `SeqCst` (`psc.rs`) still holds if the thread performs this access
@@ -188,8 +212,38 @@ impl Views {
         let Some(location) = operation.location() else {
             return true;
         };
+        if self.has_strong_fence || self.psc.borrow().rules() != SeqCstRules::Cpp20 {
+            return self.satisfies_psc(execution, thread, operation, back, writes);
+        }
+        // Places in coherence order, and the clocks of events so far, do not depend on other accesses.
+        if !Strength::of_operation(operation, writes).is_seq_cst() {
+            return true;
+        }
+        let next = NextAccess {
+            thread,
+            location,
+            rank: self.locations[location.index()].top() - back,
+            clock: self.hb(thread),
+        };
+        let clock = |event| self.hb.clock_of_others(event);
+        self.strong.borrow_mut().admits(next, clock)
+    }
+
+    /// Decides the same as [`is_consistent`](Self::is_consistent), from all events.
+    pub(crate) fn satisfies_psc(
+        &self,
+        execution: &Execution,
+        thread: ThreadId,
+        operation: &Operation,
+        back: u32,
+        writes: bool,
+    ) -> bool {
+        let Some(location) = operation.location() else {
+            return true;
+        };
         let place = self.locations[location.index()].top() - back;
         let pending = self.pending_touch(operation, place, writes);
+        let ranks = self.ranks(execution);
         let moved = |at: LocationId, position: u32| {
             position + u32::from(writes && at == location && position > place)
         };
@@ -199,7 +253,7 @@ impl Views {
             psc.begin_thread();
             for &position in self.hb.positions(ThreadId::new(index)) {
                 let event = &execution.events[position as usize];
-                psc.add(self.touch(event, &moved));
+                psc.add(self.touch(event, &moved, &ranks));
             }
             if index == thread.index() {
                 psc.add(pending);
@@ -235,7 +289,26 @@ impl Views {
         }
     }
 
-    fn touch(&self, event: &Event, moved: &impl Fn(LocationId, u32) -> u32) -> Touch {
+    /// Returns the rank of each event in the coherence order of its location, by its position in the order
+    /// of the run; 0 for events that write nothing.
+    fn ranks(&self, execution: &Execution) -> Vec<u32> {
+        let mut ranks = vec![0; execution.events.len()];
+        for coherence in &self.locations {
+            for rank in 1..=coherence.top() {
+                if let Some(write) = coherence.write(rank) {
+                    ranks[self.hb.position(write.id)] = rank;
+                }
+            }
+        }
+        ranks
+    }
+
+    fn touch(
+        &self,
+        event: &Event,
+        moved: &impl Fn(LocationId, u32) -> u32,
+        ranks: &[u32],
+    ) -> Touch {
         if let Operation::Fence { ordering } = event.operation {
             return Touch {
                 seq_cst: Strength::of(ordering).is_seq_cst(),
@@ -246,16 +319,16 @@ impl Views {
         let Some(location) = event.operation.location() else {
             return Touch::default();
         };
-        let coherence = &self.locations[location.index()];
         let place = |rank: Option<u32>| moved(location, rank.unwrap_or(0));
-        let written = coherence.rank(event.id);
+        let rank = |write: EventId| Some(ranks[self.hb.position(write)]).filter(|&it| it > 0);
+        let written = rank(event.id);
         let reads = matches!(
             event.operation,
             Operation::Load { .. } | Operation::Update { .. }
         );
         let own = self.pending_touch(&event.operation, 0, written.is_some());
         Touch {
-            read: reads.then(|| place(event.source.and_then(|it| coherence.rank(it)))),
+            read: reads.then(|| place(event.source.and_then(rank))),
             written: written.map(|rank| place(Some(rank))),
             ..own
         }

@@ -1,6 +1,6 @@
 //! Clocks and outcomes of random programs, compared with a computation from the definitions.
 
-use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 use crate::base::ids::{EventId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::base::outcome::Outcome;
@@ -444,6 +444,88 @@ fn clocks_and_outcomes_are_as_defined() {
         widest = widest.max(state.threads.len());
     }
     assert!(widest > 8 && stale_writes > 250, "{widest} {stale_writes}");
+}
+
+/// Returns a random access; most are `SeqCst`.
+fn random_strong_operation(rng: &mut fastrand::Rng, threads: usize) -> Operation {
+    let location = LocationId::new(rng.usize(..LOCATIONS));
+    let is_strong = rng.u32(..4) > 0;
+    let mut ordering = |weak: [Ordering; 2]| match is_strong {
+        true => SeqCst,
+        false => rng.choice(weak).unwrap(),
+    };
+    let (load, store) = (ordering([Relaxed, Acquire]), ordering([Relaxed, Release]));
+    match rng.u32(..10) {
+        0..=4 => Operation::Load {
+            location,
+            ordering: load,
+        },
+        5..=7 => Operation::Store {
+            location,
+            value: Some(rng.u64(..4)),
+            ordering: store,
+        },
+        8 if threads < 4 => Operation::Spawn,
+        _ => Operation::Update {
+            location,
+            ordering: store,
+            failure: Relaxed,
+            update: Update {
+                kind: UpdateKind::Add(1),
+                bits: 8,
+            },
+        },
+    }
+}
+
+/// Compares the axiom on `SeqCst` at the next access with the axiom on all events.
+#[test]
+fn the_next_seq_cst_access_is_judged_as_by_all_events() {
+    let mut refused = 0;
+    let mut admitted = 0;
+    let mut world =
+        World::<Box<dyn Strategy>>::new(Box::new(Unasked) as Box<_>, usize::MAX).under(Model::Rc11);
+    for seed in 0..3 * PROGRAMS {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let site = SiteId::new(0);
+        world.weakness = Weakness::WEAK;
+        assert!(world.begin(site));
+        for _ in 0..LOCATIONS {
+            world.add_location(0);
+        }
+        let state = &mut world.state;
+        while state.execution.events.len() < EVENTS {
+            let thread = ThreadId::new(rng.usize(..state.threads.len()));
+            let operation = *state.pending(thread);
+            let mut possible = Vec::new();
+            for outcome in state.each_outcome(thread) {
+                let (back, writes) = match operation {
+                    Operation::Load { .. } => (outcome.back(), false),
+                    Operation::Store { .. } => (outcome.back(), true),
+                    Operation::Update { .. } if !outcome.fails_spuriously() => {
+                        (outcome.back_of_update(), true)
+                    }
+                    _ => (0, false),
+                };
+                if back > 0 {
+                    let (views, execution) = (&state.views, &state.execution);
+                    let expected = views.satisfies_psc(execution, thread, &operation, back, writes);
+                    let found = views.is_consistent(execution, thread, &operation, back, writes);
+                    assert_eq!(found, expected, "{operation:?} of {thread:?}, seed {seed}");
+                    refused += u32::from(!found);
+                    admitted += u32::from(found);
+                }
+                if state.allows(thread, outcome) {
+                    possible.push(outcome);
+                }
+            }
+            let outcome = rng.choice(possible).unwrap();
+            state.perform(thread, outcome, true);
+            let next = random_strong_operation(&mut rng, state.threads.len());
+            state.announce(thread, next, site);
+        }
+    }
+    assert!(refused > 1000 && admitted > 1000, "{refused} {admitted}");
 }
 
 /// Returns for a write the number of later writes in coherence order.

@@ -80,6 +80,10 @@ pub enum Statement {
     UntilOther(usize, u32),
     /// try until the lock is free
     UntilFree(usize),
+    /// spin until x + y is the constant
+    UntilSum(u32),
+    /// spin until x is the constant and, in a loop of its own, y is not 0; then begin again if x is another
+    UntilNested(u32),
 }
 
 /// Any ordering.
@@ -150,6 +154,50 @@ impl fmt::Debug for Program {
         self.threads
             .iter()
             .try_for_each(|thread| writeln!(f, "thread: {thread:?}"))
+    }
+}
+
+/// The condition that a loop waits for.
+#[derive(Clone, Copy, Debug)]
+pub enum Condition {
+    /// x is the constant
+    Is(usize, u32),
+    /// x is not the constant
+    IsNot(usize, u32),
+    /// x + y is the constant
+    Sum(u32),
+}
+
+impl Condition {
+    fn holds(self, memory: [u32; 2]) -> bool {
+        match self {
+            Condition::Is(x, constant) => memory[x] == constant,
+            Condition::IsNot(x, constant) => memory[x] != constant,
+            Condition::Sum(constant) => memory[0] + memory[1] == constant,
+        }
+    }
+}
+
+/// The result of one execution.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The register of each thread, main's last.
+    pub registers: Vec<u32>,
+    /// The conditions for which threads have given up to wait.
+    waits: Vec<Condition>,
+    /// x and y.
+    pub memory: [u32; 2],
+}
+
+impl Outcome {
+    /// True when no thread has given up.
+    pub fn is_complete(&self) -> bool {
+        self.waits.is_empty()
+    }
+
+    /// True when all threads that have given up would wait for ever.
+    pub fn is_livelock(&self) -> bool {
+        !self.is_complete() && self.waits.iter().all(|wait| !wait.holds(self.memory))
     }
 }
 
@@ -243,6 +291,64 @@ impl Program {
         self
     }
 
+    /// Returns a random program of two or three threads that wait for values of one writer, which may write the same
+    /// value again.
+    pub fn random_readers(rng: &mut Rng) -> Self {
+        let weakens = rng.bool();
+        let any_ordering = |rng: &mut Rng, statement: Statement| match weakens {
+            true => Statement::With(
+                rng.choice(ORDERINGS).expect("not empty"),
+                Box::new(statement),
+            ),
+            false => statement,
+        };
+        let count = rng.choice([2, 2, 3]).expect("not empty");
+        let writes: Vec<_> = (0..rng.usize(1..=3))
+            .map(|_| (rng.usize(0..8) / 5, rng.u32(0..3)))
+            .collect();
+        let writer: Vec<_> = (writes.iter())
+            .map(|&(x, constant)| any_ordering(rng, Statement::Write(x, constant)))
+            .collect();
+        let mut threads: Vec<_> = (0..count)
+            .map(|_| {
+                // The last write can be waited for.
+                let (x, constant) = match rng.u32(0..6) {
+                    0 => (rng.usize(0..2), rng.u32(0..3)),
+                    1 => rng.choice(&writes).copied().expect("not empty"),
+                    _ => writes[writes.len() - 1],
+                };
+                let looped = match rng.u32(0..8) {
+                    0..4 => Statement::Until(x, constant),
+                    4..6 => Statement::UntilSum(constant),
+                    6 => Statement::UntilNested(constant),
+                    _ => Statement::UntilOther(x, rng.u32(0..3)),
+                };
+                let mut body = vec![any_ordering(rng, looped)];
+                if rng.u32(0..3) == 0 {
+                    let other = match rng.u32(0..3) {
+                        0 => Statement::Write(rng.usize(0..2), rng.u32(0..3)),
+                        1 => Statement::Add(rng.usize(0..2), 1),
+                        _ => Statement::Read(rng.usize(0..2)),
+                    };
+                    let position = rng.usize(0..=1);
+                    body.insert(position, any_ordering(rng, other));
+                }
+                body
+            })
+            .collect();
+        let mut main = Vec::new();
+        match rng.usize(0..=count + 1) {
+            position if position <= count => threads.insert(position, writer),
+            _ => main = writer,
+        }
+        Program {
+            threads,
+            main,
+            disturbed: false,
+            memory: rng.choice([Memory::Sc, Memory::Rc11]).expect("not empty"),
+        }
+    }
+
     /// Adds enough yields to the program that the search lets other threads go first.
     #[must_use]
     pub fn with_pauses(mut self, rng: &mut Rng) -> Self {
@@ -286,28 +392,42 @@ impl Program {
         raddle::label!("meeting", &world.meeting);
         raddle::label!("condition", &world.condition);
         raddle::label!("permits", &world.permits);
-        self.run_in(world);
+        self.run_in(Arc::new(world));
     }
 
     /// Runs the program inside a check.
     pub fn run(&self) {
-        self.run_in(World::default());
+        self.run_in(Arc::default());
     }
 
-    fn run_in(&self, world: World) {
-        let world = Arc::new(world);
+    /// Runs the program inside a check. If `gives_up` is set, a thread ends with the first round of a loop that is
+    /// in vain.
+    pub fn outcome(&self, gives_up: bool) -> Outcome {
+        let world = Arc::new(World {
+            gives_up,
+            ..World::default()
+        });
+        let threads = self.run_in(Arc::clone(&world));
+        Outcome {
+            registers: threads.iter().map(|thread| thread.0).collect(),
+            waits: threads.iter().filter_map(|thread| thread.1).collect(),
+            memory: [0, 1].map(|x: usize| world.variables[x].load(Ordering::SeqCst)),
+        }
+    }
+
+    /// Returns the register of each thread, main's last, and the condition for which it has given up to wait.
+    fn run_in(&self, world: Arc<World>) -> Vec<(u32, Option<Condition>)> {
         let threads: Vec<_> = self
             .threads
             .iter()
             .map(|body| {
                 let (world, body) = (Arc::clone(&world), body.clone());
-                thread::spawn(move || Thread::new(&world).run(&body))
+                thread::spawn(move || Thread::new(&world).result(&body))
             })
             .collect();
-        Thread::new(&world).run(&self.main);
-        for thread in threads {
-            thread.join().unwrap();
-        }
+        let main = Thread::new(&world).result(&self.main);
+        let registers = threads.into_iter().map(|thread| thread.join().unwrap());
+        registers.chain([main]).collect()
     }
 }
 
@@ -396,6 +516,8 @@ struct World {
     condition: Condvar,
     permits: Semaphore,
     main: thread::Thread,
+    /// True when a thread ends with the first round of a loop that is in vain.
+    gives_up: bool,
 }
 
 impl Default for World {
@@ -408,6 +530,7 @@ impl Default for World {
             condition: Condvar::new(),
             permits: Semaphore::new(1),
             main: thread::current(),
+            gives_up: false,
         }
     }
 }
@@ -417,6 +540,8 @@ struct Thread<'a> {
     register: u32,
     ordering: Ordering,
     started: Option<JoinHandle<()>>,
+    /// Condition of the loop at which the thread has ended.
+    given_up: Option<Condition>,
 }
 
 impl<'a> Thread<'a> {
@@ -426,11 +551,31 @@ impl<'a> Thread<'a> {
             register: 0,
             ordering: Ordering::SeqCst,
             started: None,
+            given_up: None,
         }
+    }
+
+    /// Returns the register after the statements, and the condition of a loop that the thread has given up.
+    fn result(mut self, statements: &[Statement]) -> (u32, Option<Condition>) {
+        self.run(statements);
+        (self.register, self.given_up)
+    }
+
+    /// True when the loop begins another round, because its condition does not hold.
+    #[inline(always)]
+    fn looks_again(&mut self, holds: bool, condition: Condition) -> bool {
+        if !holds && self.world.gives_up {
+            self.given_up = Some(condition);
+            return false;
+        }
+        !holds
     }
 
     fn run(&mut self, statements: &[Statement]) {
         for statement in statements {
+            if self.given_up.is_some() {
+                return;
+            }
             self.step(statement);
         }
     }
@@ -444,6 +589,7 @@ impl<'a> Thread<'a> {
             condition,
             permits,
             main,
+            gives_up: _,
         } = &**self.world;
         let ordering = self.ordering;
         let failure = for_load(ordering);
@@ -454,10 +600,30 @@ impl<'a> Thread<'a> {
                 self.ordering = outer;
             }
             Statement::Fence(ordering) => fence(*ordering),
-            Statement::Until(x, constant) => while variables[*x].load(failure) != *constant {},
+            Statement::Until(x, constant) => {
+                let condition = Condition::Is(*x, *constant);
+                while self.looks_again(variables[*x].load(failure) == *constant, condition) {}
+            }
+            Statement::UntilSum(constant) => {
+                let sum = || variables[0].load(failure) + variables[1].load(failure);
+                while self.looks_again(sum() == *constant, Condition::Sum(*constant)) {}
+            }
+            Statement::UntilNested(constant) => loop {
+                let (first, second) = (Condition::Is(0, *constant), Condition::IsNot(1, 0));
+                while self.looks_again(variables[0].load(failure) == *constant, first) {}
+                if self.given_up.is_some() {
+                    break;
+                }
+                while self.looks_again(variables[1].load(failure) != 0, second) {}
+                if self.given_up.is_some()
+                    || !self.looks_again(variables[0].load(failure) == *constant, first)
+                {
+                    break;
+                }
+            },
             Statement::UntilOther(x, constant) => loop {
                 let found = variables[*x].swap(*constant, ordering);
-                if found != *constant {
+                if !self.looks_again(found != *constant, Condition::IsNot(*x, *constant)) {
                     self.register = found;
                     break;
                 }

@@ -1,13 +1,14 @@
 //! The exhaustive search against plain enumeration of all schedules, on random programs: the same
 //! classes, none twice, no run in vain.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Mutex;
 
 use fastrand::Rng;
 use raddle::{FailureKind, Memory, Reduction, Strategy};
 use raddle_engine::{ClassEntry, ThreadPath};
 use raddle_tests::compare::{self, Classes, assert_same};
-use raddle_tests::random_program::{Program, Statement};
+use raddle_tests::random_program::{Outcome, Program, Statement};
 use raddle_tests::resumed::in_pieces;
 use raddle_tests::suite::{Suite, Verdict};
 
@@ -78,6 +79,80 @@ fn random_programs_with_loops_have_the_same_classes_as_all_their_schedules() {
     });
     println!("{livelocks} programs with livelocks, {total} classes");
     assert!(livelocks > 0);
+}
+
+/// Several readers of one writer: also in pieces, and with several workers.
+#[test]
+fn random_readers_have_the_same_classes_as_all_their_schedules() {
+    let (mut livelocks, mut several, mut total) = (0, 0, 0);
+    let suite = Suite::new(60, 5);
+    suite.run(Program::random_readers, |program, rng| {
+        let all = program.checker(Strategy::EnumeratePrivateFirst);
+        let Some(expected) = compare::enumerate(all.max_executions(4_000), || program.run()) else {
+            return Verdict::Skipped;
+        };
+        let exhaustive = program.checker(Strategy::Exhaustive);
+        let (found, report) = compare::search(exhaustive.clone(), || program.run());
+        assert_same(&expected, &found);
+        match rng.u32(0..3) {
+            0 => assert_same(&found, &in_pieces(&exhaustive, 2, || program.run())),
+            1 => {
+                let shared = compare::search(exhaustive.workers(3), || program.run()).0;
+                assert_same(&found, &shared);
+            }
+            _ => {}
+        }
+        let mut kinds = report.failures.iter().map(|failure| failure.kind);
+        livelocks += u32::from(kinds.any(|kind| kind == FailureKind::Livelock));
+        several += u32::from(found.len() > 1);
+        total += found.len();
+        Verdict::Agreed
+    });
+    println!(
+        "{livelocks} programs with livelocks, {several} with several classes, {total} classes"
+    );
+    assert!(!suite.is_usual() || livelocks > 5 && several > 5);
+}
+
+/// An execution in which loops look in vain has the outcome of one in which they look later. So each loop needs only
+/// one round, and threads wait for ever if their conditions do not hold at the end of such an execution.
+#[test]
+fn random_readers_have_the_outcomes_and_livelocks_of_loops_with_one_round() {
+    /// `None` if there are more failures than a check reports.
+    fn outcomes(program: &Program, gives_up: bool) -> Option<(Vec<Outcome>, bool)> {
+        let seen = Mutex::new(Vec::new());
+        let checker = program.checker(Strategy::Exhaustive).shorten(false);
+        let report = checker.run(|| {
+            let outcome = program.outcome(gives_up);
+            seen.lock().unwrap().push(outcome);
+        });
+        let mut kinds = report.failures.iter().map(|failure| failure.kind);
+        assert!(kinds.all(|kind| kind == FailureKind::Livelock), "{report}");
+        let livelocks = !report.failures.is_empty();
+        let outcomes = seen.into_inner().unwrap();
+        report.exhausted.then_some((outcomes, livelocks))
+    }
+    let complete = |outcomes: &[Outcome]| -> BTreeSet<_> {
+        let complete = outcomes.iter().filter(|outcome| outcome.is_complete());
+        complete
+            .map(|it| (it.registers.clone(), it.memory))
+            .collect()
+    };
+    let (mut total, mut livelocks) = (0, 0);
+    let suite = Suite::new(100, 8);
+    suite.run(Program::random_readers, |program, _| {
+        let Some((found, spins)) = outcomes(program, false) else {
+            return Verdict::Skipped;
+        };
+        let (expected, _) = outcomes(program, true).expect("no thread waits");
+        assert_eq!(complete(&found), complete(&expected));
+        assert_eq!(spins, expected.iter().any(Outcome::is_livelock));
+        total += complete(&found).len();
+        livelocks += u32::from(spins);
+        Verdict::Agreed
+    });
+    println!("{total} outcomes, {livelocks} programs with livelocks");
+    assert!(!suite.is_usual() || total > 50 && (20..=80).contains(&livelocks));
 }
 
 #[test]

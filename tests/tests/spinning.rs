@@ -9,7 +9,7 @@ use raddle::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 use raddle::sync::{Arc, Condvar, Mutex, RwLock, Semaphore, mpsc};
-use raddle::{Checker, Strategy, hint, thread};
+use raddle::{Checker, Memory, Strategy, hint, thread};
 use raddle_tests::compare::{Behaviour, behaviour};
 use raddle_tests::programs::run_threads;
 
@@ -526,5 +526,112 @@ fn how_often_threads_pause_makes_no_difference_to_the_classes() {
         assert!(report.exhausted);
         // Three ways to see the flags, two orders of taking the lock.
         assert_eq!(report.classes(), 6, "{one} {other}");
+    }
+}
+
+/// Threads that wait until a writer has written its last value. The writer is main, or a thread that main starts
+/// before or after the readers.
+fn readers_of_one_writer(readers: usize, writes: u32, writer: Option<usize>) {
+    let value = Arc::new(AtomicU32::new(0));
+    let write = move |value: &AtomicU32| (1..=writes).for_each(|next| value.store(next, SeqCst));
+    let mut threads: Vec<_> = Vec::new();
+    for position in 0..=readers {
+        let value = Arc::clone(&value);
+        if writer == Some(position) {
+            threads.push(thread::spawn(move || write(&value)));
+        } else if position < readers || writer.is_some() {
+            threads.push(thread::spawn(move || while value.load(SeqCst) != writes {}));
+        }
+    }
+    if writer.is_none() {
+        write(&value);
+    }
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+}
+
+/// A look in vain that no write can make good any more ends its run, and is not tried again.
+#[test]
+fn runs_grow_linearly_with_the_values_that_several_readers_look_at() {
+    for memory in [Memory::Sc, Memory::Rc11] {
+        for (readers, writer) in [
+            (1, None),
+            (2, None),
+            (3, None),
+            (2, Some(0)),
+            (2, Some(1)),
+            (2, Some(2)),
+            (3, Some(2)),
+            (3, Some(3)),
+        ] {
+            for writes in [5, 10, 20, 40] {
+                let report = Checker::new()
+                    .strategy(Strategy::Exhaustive)
+                    .memory(memory)
+                    .max_executions(10_000)
+                    .run(|| readers_of_one_writer(readers, writes, writer));
+                report.assert_ok();
+                assert!(report.exhausted);
+                assert_eq!(report.classes(), 1);
+                // Each reader looks once at each value in vain; one run may be repeated for the loop.
+                let most = 2 + readers as u64 * u64::from(writes);
+                assert!(
+                    report.runs() <= most,
+                    "{} runs of {readers} readers, {writes} values, writer {writer:?}, {memory:?}",
+                    report.runs()
+                );
+            }
+        }
+    }
+}
+
+/// The local state of a thread depends on results and on protected data too: the same look is in vain or not.
+#[test]
+fn what_is_waited_for_may_come_from_other_threads() {
+    for smallest_first in [true, false] {
+        let number = move |choice: u32| match smallest_first {
+            true => 1 + choice,
+            false => 2 - choice,
+        };
+        let joined = explored(move || {
+            let value = Arc::new(AtomicU32::new(0));
+            let other = Arc::clone(&value);
+            let reader = thread::spawn(move || {
+                let chooser = thread::spawn(move || number(raddle::choose(0..2_u32)));
+                wait_for_at_least(&other, chooser.join().unwrap())
+            });
+            (1..3).for_each(|next| value.store(next, SeqCst));
+            reader.join().unwrap()
+        });
+        assert_eq!(joined.outcomes, [(1, 1), (1, 2), (2, 2)].into());
+        let locked = explored(move || {
+            let shared = Arc::new((AtomicU32::new(0), Mutex::new(2)));
+            let setter = Arc::clone(&shared);
+            let setter = thread::spawn(move || *setter.1.lock().unwrap() = number(0));
+            let reader = Arc::clone(&shared);
+            let reader = thread::spawn(move || {
+                let wanted = *reader.1.lock().unwrap();
+                wait_for_at_least(&reader.0, wanted)
+            });
+            (1..3).for_each(|next| shared.0.store(next, SeqCst));
+            setter.join().unwrap();
+            reader.join().unwrap()
+        });
+        let expected: &[(u32, u32)] = match smallest_first {
+            true => &[(1, 1), (1, 2), (2, 2)],
+            false => &[(2, 2)],
+        };
+        assert_eq!(locked.outcomes, expected.iter().copied().collect());
+    }
+}
+
+/// Returns the wanted number and the first value that is not less.
+fn wait_for_at_least(value: &AtomicU32, wanted: u32) -> (u32, u32) {
+    loop {
+        let found = value.load(SeqCst);
+        if found >= wanted {
+            return (wanted, found);
+        }
     }
 }

@@ -30,6 +30,7 @@ use estimate::Sampler;
 pub use estimate::Sampling;
 use explore::binding::Binding;
 use explore::frame::{Branch, Change, Frame, MayBeOpen};
+use explore::vain::VainReads;
 pub use frontier::item::Item;
 use graph::NodeKind;
 use graph::linearise::linearise;
@@ -96,6 +97,7 @@ pub struct Exhaustive {
     /// Maximum events of an execution; a longer one ends the search.
     too_long: Option<usize>,
     gave_up: bool,
+    vain_reads: VainReads,
 }
 
 impl Exhaustive {
@@ -431,6 +433,7 @@ impl Exhaustive {
         let graph = &mut frame.graph;
         graph.site = Some(state.pending_site(here));
         (graph.strength, graph.failure) = strengths(operation);
+        let branches = frame.branches.len();
         match *operation {
             Operation::Begin => frame.push_plain(thread, NodeKind::Begin),
             Operation::Yield | Operation::Sleep { .. } => {
@@ -454,10 +457,12 @@ impl Exhaustive {
             Operation::IsFinished { target } => {
                 let location = graph.ended(binding.to_graph(target));
                 frame.push_read(thread, NodeKind::Read { location }, location);
+                self.vain_reads.leave_out(frame, branches);
             }
             Operation::Load { location, .. } => {
                 let location = binding.location(graph, state, location);
                 frame.push_read(thread, NodeKind::Read { location }, location);
+                self.vain_reads.leave_out(frame, branches);
             }
             Operation::Store {
                 location, value, ..
@@ -476,6 +481,7 @@ impl Exhaustive {
                 let location = binding.location(graph, state, location);
                 let kind = NodeKind::ReadForUpdate { location, update };
                 let read = frame.push_read(thread, kind, location);
+                self.vain_reads.leave_out(frame, branches);
                 let old = frame.graph.value(location, frame.graph.node(read).source);
                 let new = old.and_then(|old| update.apply(old, false));
                 if new.is_some() {
@@ -571,6 +577,7 @@ impl Strategy for Exhaustive {
     fn begin_again(&mut self) {
         self.position = 0;
         self.unknown = None;
+        self.vain_reads.begin_run();
         self.extending = false;
         self.binding.reset();
     }
@@ -670,5 +677,12 @@ impl Strategy for Exhaustive {
             true => Repeat::GoOn,
             false => Repeat::Stop,
         }
+    }
+
+    /// True when no later write will revisit the thread's last read.
+    fn is_in_vain(&mut self, thread: ThreadId) -> bool {
+        let frame = self.frames.last().expect("a run has a frame");
+        let thread = self.binding.to_graph(thread);
+        self.vain_reads.add(&frame.graph, thread)
     }
 }

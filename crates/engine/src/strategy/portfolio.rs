@@ -178,6 +178,10 @@ impl Strategy for Portfolio {
         self.now_mut().repeats(state, thread)
     }
 
+    fn is_in_vain(&mut self, thread: ThreadId) -> bool {
+        self.now_mut().is_in_vain(thread)
+    }
+
     /// Returns those of the strategy whose turn it is. A known class is an attempt while there is a
     /// search, because the search reaches new classes in the end.
     fn capabilities(&self) -> Capabilities {

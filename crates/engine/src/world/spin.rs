@@ -163,6 +163,11 @@ pub(super) fn is_quiet(operation: &Operation, outcome: Outcome, reply: Reply) ->
     }
 }
 
+/// True for an event of a round that neither changed nor wrote anything by itself.
+fn only_reads(event: &Event) -> bool {
+    is_quiet(&event.operation, event.outcome, event.reply) && !event.writes()
+}
+
 /// Records whether the performed operation belongs to a timed wait, and whether it changed
 /// anything.
 #[inline(never)]
@@ -208,6 +213,25 @@ impl State {
             })
         };
         locks.into_iter().any(uses_after)
+    }
+
+    /// True when the last read of a thread that was stopped for ever is stale, even if a later write has the
+    /// same value. The execution in which the thread reads that write exists as well.
+    fn has_read_too_early(&self, spinner: &Spinner) -> bool {
+        let passes = |event: &&Event| {
+            use Operation::{Fence, Sleep, Yield};
+            matches!(event.operation, Yield | Sleep { .. } | Fence { .. })
+        };
+        let Some(last) = spinner.round.iter().rev().find(|event| !passes(event)) else {
+            return false;
+        };
+        match last.operation {
+            Operation::Load { location, .. } | Operation::Update { location, .. } => {
+                let latest = self.execution.locations[location.index()].last_write;
+                spinner.for_good && !last.writes() && last.source != latest
+            }
+            _ => false,
+        }
     }
 
     /// True when a repetition of the round now would have the same replies.
@@ -306,7 +330,8 @@ impl State {
         if self.spinners.is_empty() {
             return Ending::Deadlock;
         }
-        match self.spinners.iter().all(|one| self.would_spin_on(one)) {
+        let spins_on = |one: &Spinner| self.would_spin_on(one) && !self.has_read_too_early(one);
+        match self.spinners.iter().all(spins_on) {
             true => Ending::Livelock,
             false => Ending::Discarded,
         }
@@ -470,6 +495,12 @@ impl<D: Dispatch> World<D> {
             Repeat::Wait | Repeat::GoOn => return self.request(thread, operation, site),
         };
         self.state.announce(thread, operation, site);
+        if for_good && round.iter().all(only_reads) {
+            let strategy = self.strategy.strategy_mut();
+            if strategy.is_in_vain(thread) {
+                return self.stop(Ending::Discarded);
+            }
+        }
         self.state.disable(thread);
         self.state.spinners.push(Spinner {
             thread,

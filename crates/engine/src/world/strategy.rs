@@ -169,6 +169,12 @@ pub trait Strategy: Send {
         Repeat::Wait
     }
 
+    /// Receives a thread that is [stopped](Repeat::Stop) after a round that only reads. True when the execution is
+    /// not worth its rest: the thread is stopped in every execution that the strategy derives from it.
+    fn is_in_vain(&mut self, _thread: ThreadId) -> bool {
+        false
+    }
+
     /// Returns the inputs and promises of the strategy for the execution that has begun.
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()

@@ -24,7 +24,7 @@ impl Exhaustive {
 }
 
 /// True when the event has a source or several outcomes.
-fn is_receive(graph: &Graph, event: EventId) -> bool {
+pub(super) fn is_receive(graph: &Graph, event: EventId) -> bool {
     matches!(
         graph.node(event).kind,
         NodeKind::Read { .. }

@@ -6,4 +6,5 @@ mod fixed;
 pub(crate) mod frame;
 mod ports;
 pub(crate) mod revisit;
+pub(crate) mod vain;
 mod weak;

@@ -229,4 +229,11 @@ impl Strategy for Directed {
             Phase::Searching(search) => search.repeats(state, thread),
         }
     }
+
+    fn is_in_vain(&mut self, thread: ThreadId) -> bool {
+        match &mut self.phase {
+            Phase::Holding(_) => false,
+            Phase::Searching(search) => search.is_in_vain(thread),
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Loops around waits with a time limit; the first argument says which.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -112,7 +113,79 @@ fn loses_a_wake_up() {
     notifying.join().unwrap();
 }
 
+fn receive<T>(receiver: &mpsc::Receiver<T>) -> T {
+    loop {
+        match receiver.recv_timeout(LIMIT) {
+            Ok(message) => return message,
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => panic!("the message is lost"),
+        }
+    }
+}
+
+fn receives() {
+    let (sender, receiver) = mpsc::channel();
+    let other = thread::spawn(move || sender.send(7).unwrap());
+    assert_eq!(receive(&receiver), 7);
+    other.join().unwrap();
+}
+
+fn receives_from_a_buffer() {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let other = thread::spawn(move || sender.send(7).unwrap());
+    assert_eq!(receive(&receiver), 7);
+    other.join().unwrap();
+}
+
+/// The sender stays, and sends nothing.
+fn receives_for_ever() {
+    let (sender, receiver) = mpsc::channel();
+    receive::<u32>(&receiver);
+    drop(sender);
+}
+
+fn parks() {
+    let flag = Arc::new(AtomicBool::new(false));
+    let (other, main) = (Arc::clone(&flag), thread::current());
+    let other = thread::spawn(move || {
+        other.store(true, SeqCst);
+        main.unpark();
+    });
+    while !flag.load(SeqCst) {
+        thread::park_timeout(LIMIT);
+    }
+    other.join().unwrap();
+}
+
+fn sleeps() {
+    let flag = Arc::new(AtomicBool::new(false));
+    let other = Arc::clone(&flag);
+    let other = thread::spawn(move || other.store(true, SeqCst));
+    while !flag.load(SeqCst) {
+        std::hint::black_box(Instant::now());
+        thread::sleep(LIMIT);
+    }
+    other.join().unwrap();
+}
+
+/// The loop ends by its own clock, an hour later; the deadline is on the heap.
+fn gives_up_after_an_hour() {
+    let (sender, receiver) = mpsc::channel();
+    let other = thread::spawn(move || sender.send(7).unwrap());
+    let until = Box::new(Instant::now() + Duration::from_secs(3600));
+    while receiver.recv_timeout(LIMIT).is_err() {
+        assert!(Instant::now() < *until, "too late");
+    }
+    other.join().unwrap();
+}
+
 const ALL: &[(&str, fn())] = &[
+    ("receives", receives),
+    ("receives_from_a_buffer", receives_from_a_buffer),
+    ("receives_for_ever", receives_for_ever),
+    ("parks", parks),
+    ("sleeps", sleeps),
+    ("gives_up_after_an_hour", gives_up_after_an_hour),
     ("waits", waits),
     ("two_wait", two_wait),
     ("waits_for_ever", waits_for_ever),

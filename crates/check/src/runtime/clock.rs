@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use raddle_engine::ThreadId;
 
 use super::{Context, World, alloc};
+use crate::program::Dialect;
 
 /// Number of readings without other progress before time passes by itself.
 const PATIENCE: u32 = 100;
@@ -20,6 +21,8 @@ const WAITING: Duration = Duration::from_millis(10);
 /// Maximum time that passes at a reading, if the thread has performed other operations since the
 /// last one, such as taking a lock to read.
 const WORKING: Duration = Duration::from_micros(100);
+/// Time of all clocks of native programs when an execution begins, so that they are the same in every run.
+pub const NATIVE_START: Duration = Duration::from_secs(1_000_000_000);
 /// The latest time: at least half of the range of std's clocks, and some hundred billion years.
 const END_OF_TIME: Duration = Duration::from_secs(1 << 62);
 
@@ -113,8 +116,6 @@ impl Context {
     /// Returns the time of the calling thread's clock.
     pub fn now(&self) -> Instant {
         let _aside = alloc::aside();
-        // A clock that is read often enough advances.
-        self.forget_looks();
         let thread = self.thread.get();
         let order = self.exploration.try_borrow_mut().map(|mut exploration| {
             let world = exploration.world();
@@ -133,7 +134,22 @@ impl Context {
         {
             self.advances.borrow_mut().note(thread, events, passed);
         }
+        // A clock that is read often enough advances.
+        match order {
+            Ok((_, events)) if self.program.dialect() != Dialect::Library => {
+                self.note_reading(passed, events);
+            }
+            _ => self.forget_looks(),
+        }
         (self.epoch.checked_add(passed)).expect("std's clocks go further than ours")
+    }
+
+    /// Returns the time of the calling thread's clock for raddle's own use, which the thread does not learn.
+    pub(super) fn passed(&self) -> Duration {
+        if let Ok(mut exploration) = self.exploration.try_borrow_mut() {
+            self.catch_up(exploration.world());
+        }
+        self.slots.borrow()[self.thread.get().index()].clock.passed
     }
 
     /// Returns the initial clock of a new thread.
@@ -148,14 +164,16 @@ impl Context {
     pub fn pass_time(&self, time: Duration) {
         let _aside = alloc::aside();
         let thread = self.thread.get();
-        let events = self.exploration.try_borrow_mut().map(|mut exploration| {
+        let order = self.exploration.try_borrow_mut().map(|mut exploration| {
             let world = exploration.world();
             self.catch_up(world);
-            world.events_of(thread)
+            (world.events_of(thread), world.quiet(thread).1)
         });
+        let order = order.ok();
+        let longer = order.map(|(events, quiet_since)| self.prolongs(events, quiet_since));
         let clock = &mut self.slots.borrow_mut()[thread.index()].clock;
-        clock.pass(time);
-        if let Ok(events) = events {
+        clock.pass(time.saturating_add(longer.unwrap_or_default()));
+        if let Some((events, _)) = order {
             let mut advances = self.advances.borrow_mut();
             advances.note(thread, events, clock.passed);
         }

@@ -16,6 +16,7 @@ use raddle_engine::{
 };
 use raddle_report::Place;
 
+use super::clock::NATIVE_START;
 use super::spin::Registers;
 use super::things::{Made, UNKNOWN};
 use super::{Context, current};
@@ -472,9 +473,19 @@ impl Native<'_> {
         self.0.wait_as_long_as(other);
     }
 
-    /// Returns the time on the thread's clock.
-    pub fn passed(self) -> Duration {
+    /// Returns the time on the thread's clock, for the program.
+    pub fn now(self) -> Duration {
+        NATIVE_START + self.read_clock()
+    }
+
+    /// Returns the time since the execution began on the thread's clock, for the program.
+    pub fn read_clock(self) -> Duration {
         self.0.now().saturating_duration_since(self.0.epoch)
+    }
+
+    /// Returns the time until `deadline` on the thread's clock. The program does not learn it.
+    pub fn time_until(self, deadline: Duration) -> Duration {
+        deadline.saturating_sub(NATIVE_START + self.0.passed())
     }
 
     /// True when the thread may wake up without a notification.

@@ -12,10 +12,12 @@
 //! works further down on the stack, out of the reach of most calls.
 
 mod looks;
+mod times;
 
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 use std::panic::Location;
+use std::time::Duration;
 
 use corosensei::stack::{DefaultStack, Stack};
 use raddle_engine::object::{Call, condvar, mutex};
@@ -24,7 +26,7 @@ use raddle_engine::{Ending, Operation, Reply, SiteId, Step, ThreadId, World};
 use super::std_locals::stop_steps;
 use super::{Context, Phase};
 use crate::program::Dialect;
-use looks::{AllLooks, Bytes, Local, Looks, MAX_BYTES};
+use looks::{AllLooks, Bytes, Counts, Local, Looks, MAX_BYTES, Visit};
 
 pub use looks::Registers;
 
@@ -109,6 +111,8 @@ pub(super) struct Watch {
     places: RefCell<Vec<u64>>,
     /// True when any execution has read a shared value. A program that never does cannot spin.
     has_looked: Cell<bool>,
+    /// True when a thread of a native program has read its clock in this execution.
+    has_read_clock: Cell<bool>,
     /// The last reads, by thread.
     looks: RefCell<Vec<Looks>>,
     /// The largest part of a stack that was compared, and a margin.
@@ -136,10 +140,11 @@ impl Watch {
     fn start(&self, early: bool, on_demand: bool) {
         self.on_demand.set(on_demand);
         self.places.borrow_mut().clear();
+        self.has_read_clock.set(false);
         self.early.set(early);
         self.performs_apart.set(early && self.has_looked.get());
         self.observes_apart.set(early);
-        self.looks.borrow_mut().iter_mut().for_each(Looks::clear);
+        self.looks.borrow_mut().iter_mut().for_each(Looks::restart);
     }
 
     /// True when the execution is to be run again; forgets that.
@@ -346,7 +351,7 @@ impl Context {
         site: SiteId,
         (top, registers): (*const u8, Option<&Registers>),
     ) -> Step {
-        if self.watch.observes_apart.get() {
+        if self.watch.observes_apart.get() || self.is_timed(world, thread) {
             let registers = registers.map(Bytes::of);
             return self.request(world, thread, operation, site, (top, registers));
         }
@@ -408,52 +413,96 @@ impl Context {
             };
         }
         let (events, quiet_since) = world.quiet(thread);
-        if !self.watch.early.get() && events - quiet_since < PATIENCE {
+        let is_patient = !self.watch.early.get() && events - quiet_since < PATIENCE;
+        if is_patient {
             let is_stepped = self.phase.get() == Phase::Stepped;
             self.watch.observes_apart.set(is_stepped);
-        } else if looks(&operation) {
-            if !self.watch.has_looked.replace(true) {
-                self.watch.performs_apart.set(true);
-                // No event so far can be part of a round, which begins and ends with a read.
-                world.watch();
-            }
-            // SAFETY: `top` comes from `apart` in the calling thread, whose frames are all between
-            // it and the end. The thread does not continue before the comparison is done, so the
-            // data lent to `observe_beside` still exists.
-            let local = unsafe { Local::new(top, self.end_of_stack(thread), beside) };
-            // A longer one is not compared: the handler of a signal may run on a stack of its own, far away.
-            if local.stack.length <= MAX_BYTES {
-                self.watch.see(local.stack.length);
-            }
-            let mut looks = self.watch.looks.borrow_mut();
-            if looks.len() <= thread.index() {
-                looks.resize_with(thread.index() + 1, Looks::default);
-            }
-            // Only a search that must find loops early uses rounds that cancel.
-            let since = match self.watch.early.get() {
-                true => world.undoable_since(thread),
-                false => quiet_since,
-            };
-            let own = &mut looks[thread.index()];
-            // Native programs report their writes, also those of data that a lock protects.
-            let is_library = self.program.dialect() == Dialect::Library;
-            if is_library && begins_wait(&operation) {
-                own.compare_locked(events, beside);
-            }
-            let since = match takes_lock(&operation) {
-                true => since.max(own.changed_at),
-                false => since,
-            };
-            let since = own.repeats((events, since), site, &operation, local);
-            if let Some(since) = since {
+        }
+        // The rounds of a thread that reads the clock are found in every execution, as they change its time.
+        if looks(&operation) && (!is_patient || self.is_timed(world, thread)) {
+            let visit = self.last_visit(world, thread, &operation, site, (top, beside));
+            if let Some(since) = visit.filter(|_| !is_patient) {
+                let looks = self.watch.looks.borrow();
                 let states = AllLooks {
                     looks: &looks,
-                    sees_plain_writes: !is_library,
+                    sees_plain_writes: !self.is_library(),
                 };
                 return world.request_again(thread, operation, site, since, &states);
             }
         }
         world.request(thread, operation, site)
+    }
+
+    /// True when the thread has read the clock, and may be in a loop that does so again.
+    #[inline]
+    fn is_timed(&self, world: &World, thread: ThreadId) -> bool {
+        let is_recent = || {
+            let looks = self.watch.looks.borrow();
+            let events = world.quiet(thread).0;
+            (looks.get(thread.index())).is_some_and(|own| own.times.is_recent(events))
+        };
+        self.watch.has_read_clock.get() && is_recent()
+    }
+
+    fn is_library(&self) -> bool {
+        self.program.dialect() == Dialect::Library
+    }
+
+    /// Returns the number of the thread's events at its last visit in the same local state, and keeps the state for
+    /// the next one.
+    #[inline(always)]
+    fn last_visit(
+        &self,
+        world: &mut World,
+        thread: ThreadId,
+        operation: &Operation,
+        site: SiteId,
+        (top, beside): (*const u8, Option<Bytes>),
+    ) -> Option<u32> {
+        let (events, quiet_since) = world.quiet(thread);
+        if !self.watch.has_looked.replace(true) {
+            self.watch.performs_apart.set(true);
+            // No event so far can be part of a round, which begins and ends with a read.
+            world.watch();
+        }
+        // SAFETY: `top` comes from `apart` in the calling thread, whose frames are all between
+        // it and the end. The thread does not continue before the comparison is done, so the
+        // data lent to `observe_beside` still exists.
+        let local = unsafe { Local::new(top, self.end_of_stack(thread), beside) };
+        // A longer one is not compared: the handler of a signal may run on a stack of its own, far away.
+        if local.stack.length <= MAX_BYTES {
+            self.watch.see(local.stack.length);
+        }
+        let mut looks = self.watch.looks.borrow_mut();
+        if looks.len() <= thread.index() {
+            looks.resize_with(thread.index() + 1, Looks::default);
+        }
+        // Only a search that must find loops early uses rounds that cancel.
+        let since = match self.watch.early.get() {
+            true => world.undoable_since(thread),
+            false => quiet_since,
+        };
+        let own = &mut looks[thread.index()];
+        // Native programs report their writes, also those of data that a lock protects.
+        if self.is_library() && begins_wait(operation) {
+            own.compare_locked(events, beside);
+        }
+        let since = match takes_lock(operation) {
+            true => since.max(own.changed_at),
+            false => since,
+        };
+        let counts = Counts {
+            events,
+            since,
+            quiet_since,
+        };
+        let Visit { since, calm } = own.repeats(counts, site, operation, local)?;
+        let is_calm = |calm| world.has_same_events(thread, calm, (since, events));
+        if !calm.is_none_or(is_calm) {
+            own.times.begin_again();
+            return None;
+        }
+        Some(since)
     }
 
     /// Sets whether the next execution is the last that may run: then it is watched from its beginning on, and not
@@ -489,7 +538,8 @@ impl Context {
     /// Zeroes the compared part of a used stack, so that earlier executions do not matter.
     #[inline]
     pub(super) fn clean_stack(&self, stack: &DefaultStack) {
-        if !self.watch.early.get() {
+        // Whether a thread that reads the clock repeats a round must not depend on earlier executions.
+        if !self.watch.early.get() && self.is_library() {
             return;
         }
         let (base, limit) = (stack.base().get(), stack.limit().get());
@@ -512,6 +562,31 @@ impl Context {
         if CAN_WATCH && events - quiet_since >= PATIENCE {
             self.watch.observes_apart.set(true);
         }
+    }
+
+    /// Records a reading of the calling thread's clock, by a native program.
+    pub(super) fn note_reading(&self, passed: Duration, events: u32) {
+        let thread = self.thread.get().index();
+        self.watch.has_read_clock.set(CAN_WATCH);
+        let mut looks = self.watch.looks.borrow_mut();
+        if looks.len() <= thread {
+            looks.resize_with(thread + 1, Looks::default);
+        }
+        let own = &mut looks[thread];
+        // Looks before the first reading are not recorded in every execution.
+        if own.times.count() == 0 {
+            own.clear();
+        }
+        own.times.record(passed, events);
+    }
+
+    /// Returns the time by which a wait of the calling thread is prolonged.
+    pub(super) fn prolongs(&self, events: u32, quiet_since: u32) -> Duration {
+        let mut looks = self.watch.looks.borrow_mut();
+        let own = looks.get_mut(self.thread.get().index());
+        own.map_or(Duration::ZERO, |own| {
+            own.times.prolongs(events, quiet_since)
+        })
     }
 
     /// Forgets the calling thread's reads, because its state has changed outside the stack.

@@ -459,6 +459,25 @@ impl<D: Dispatch> World<D> {
         recent.len() < events.len()
     }
 
+    /// True when two rounds of a thread, given by the numbers of their first event and of the next one after them, have
+    /// the same operations and replies. They may begin at different operations of a loop.
+    pub fn has_same_events(&self, thread: ThreadId, first: (u32, u32), second: (u32, u32)) -> bool {
+        let all = self.state.round(thread, first.0.min(second.0));
+        let events = |(from, to): (u32, u32)| {
+            let events = all
+                .iter()
+                .filter(move |event| (from..to).contains(&event.id.index));
+            events.map(|event| (event.operation, event.site, event.reply))
+        };
+        let (one, mut other): (Vec<_>, Vec<_>) =
+            (events(first).collect(), events(second).collect());
+        one.len() == other.len()
+            && (0..one.len()).any(|_| {
+                other.rotate_left(1);
+                one == other
+            })
+    }
+
     /// Requests an operation as [`World::request`] does, for a thread whose local state is the same
     /// as before its event number `since`, and which has changed nothing but locations since then.
     pub fn request_again(

@@ -7,8 +7,9 @@ use raddle_engine::{Operation, Reply};
 
 use super::mutex;
 use super::object_life::PosixObject;
+use crate::abi::caller;
 use crate::abi::real::forward;
-use crate::engine::protocol::condvar::Wait;
+use crate::engine::protocol::condvar::{Wait, Waiter, first};
 use crate::execution::{Guest, running};
 use crate::memory::objects;
 use crate::threads::interpose::{cancellation_points, interpose};
@@ -21,8 +22,12 @@ type Mutex = *mut libc::pthread_mutex_t;
 type Time = *const libc::timespec;
 
 const KIND: &str = "condvar";
+
+fn initial() -> Object {
+    Object::Condvar(object::condvar::Condvar::default())
+}
+
 fn call(condvar: Condvar, call: Call, code: usize) -> Reply {
-    let initial = || Object::Condvar(object::condvar::Condvar::default());
     let perform = || objects::call(condvar as usize, KIND, initial, call, code);
     match call {
         // A condition variable may be destroyed when its waiters are notified.
@@ -86,6 +91,16 @@ fn wait_for(condvar: Condvar, mutex: Mutex, until: Option<Time>, code: usize) ->
     if requests::are_possible() {
         return wait_interruptibly(condvar, mutex, until, code);
     }
+    let top = caller::top();
+    let timeout = until.is_some() && running().may_time_out();
+    let first = first(Guest, true, true);
+    // A loop may repeat a wait that times out, from its first operation or from its lock.
+    let reply = match timeout {
+        true => posix_object(condvar).during(code, || {
+            objects::call_of_a_round(condvar as usize, KIND, initial, first, (code, top))
+        }),
+        false => call(condvar, first, code),
+    };
     let wait = Wait {
         time: until.map(|until| move || time::time_left(until)),
         spurious: true,
@@ -93,10 +108,14 @@ fn wait_for(condvar: Condvar, mutex: Mutex, until: Option<Time>, code: usize) ->
         call: |wanted| call(condvar, wanted, code),
     };
     let unlock = || mutex::let_go(mutex, code);
-    wait.run(Guest, unlock, |depth, timed_out| {
-        let lost = mutex::take_again(mutex, depth, code);
-        if timed_out { libc::ETIMEDOUT } else { lost }
-    })
+    let lock = |depth, timed_out| match timed_out {
+        true => {
+            mutex::take_again_in_a_round(mutex, depth, (code, top));
+            libc::ETIMEDOUT
+        }
+        false => mutex::take_again(mutex, depth, code),
+    };
+    wait.finish(Waiter::new(timeout, reply), Guest, unlock, lock)
 }
 
 interpose! {

@@ -11,6 +11,7 @@ use raddle_engine::{Grant, Reply, ThreadId};
 
 use super::object_life::PosixObject;
 use crate::abi::real::forward;
+use crate::engine::Top;
 use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::memory::objects;
@@ -112,8 +113,11 @@ fn call(mutex: Mutex, call: Call, code: usize) -> Reply {
 
 /// As [`call`], without a check that the mutex is live.
 fn call_anyway(mutex: Mutex, call: Call, code: usize) -> Reply {
-    let initial = || Object::Mutex(object::mutex::Mutex::default());
     objects::call(mutex as usize, KIND, initial, call, code)
+}
+
+fn initial() -> Object {
+    Object::Mutex(object::mutex::Mutex::default())
 }
 
 fn posix_object(mutex: Mutex) -> PosixObject {
@@ -134,6 +138,16 @@ enum Patience {
 
 /// Takes the mutex, with or without waiting; returns an error, or 0.
 fn take(mutex: Mutex, patience: Patience, code: usize) -> c_int {
+    take_by(mutex, patience, code, |wanted| call(mutex, wanted, code))
+}
+
+/// As [`take`]; `perform` calls the mutex.
+fn take_by(
+    mutex: Mutex,
+    patience: Patience,
+    code: usize,
+    perform: impl FnOnce(Call) -> Reply,
+) -> c_int {
     let address = mutex as usize;
     posix_object(mutex).begin(code);
     if objects::is_held(address) {
@@ -150,7 +164,7 @@ fn take(mutex: Mutex, patience: Patience, code: usize) -> c_int {
         Patience::Endless => Call::Lock,
         Patience::None | Patience::Some => Call::TryLock,
     };
-    match call(mutex, wanted, code).to_grant() {
+    match perform(wanted).to_grant() {
         Grant::Refused => libc::EBUSY,
         Grant::Taken { poisoned } if is_robust(mutex) => took_robust(mutex, poisoned, code),
         Grant::Taken { .. } => {
@@ -199,6 +213,17 @@ pub(super) fn let_go(mutex: Mutex, code: usize) -> u32 {
 /// Takes the mutex again, with this number of holds; returns an error, or 0.
 pub(super) fn take_again(mutex: Mutex, depth: u32, code: usize) -> c_int {
     let error = take(mutex, Patience::Endless, code);
+    objects::with(mutex as usize, |known| known.depth = depth);
+    error
+}
+
+/// As [`take_again`], after a wait with a time limit, which a loop of the caller at `top` may repeat.
+pub(super) fn take_again_in_a_round(mutex: Mutex, depth: u32, (code, top): (usize, Top)) -> c_int {
+    let perform = |wanted: Call| {
+        let call = || objects::call_of_a_round(mutex as usize, KIND, initial, wanted, (code, top));
+        posix_object(mutex).during(code, call)
+    };
+    let error = take_by(mutex, Patience::Endless, code, perform);
     objects::with(mutex as usize, |known| known.depth = depth);
     error
 }

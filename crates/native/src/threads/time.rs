@@ -13,9 +13,6 @@ use crate::execution::running;
 
 type Time = *const libc::timespec;
 
-/// Time of all clocks when an execution begins, so that they are the same in every run.
-const START: Duration = Duration::from_secs(1_000_000_000);
-
 pub(crate) fn sleep_for(time: Duration, code: usize) {
     let native = running();
     native.perform(code, |_| Operation::Sleep { time });
@@ -34,7 +31,7 @@ fn sleep_unless(time: Duration, code: usize) -> bool {
 }
 
 fn now() -> Duration {
-    START + running().passed()
+    running().now()
 }
 
 pub(crate) fn duration(time: Time) -> Duration {
@@ -49,7 +46,7 @@ pub(crate) fn duration(time: Time) -> Duration {
 
 /// Returns the time until a deadline.
 pub(crate) fn time_left(until: Time) -> Duration {
-    duration(until).saturating_sub(now())
+    running().time_until(duration(until))
 }
 
 fn timespec(time: Duration) -> libc::timespec {
@@ -138,12 +135,12 @@ interpose! {
 
     fn clock() -> libc::clock_t as of_processor("rdi") _code {
         // In millionths of a second.
-        running().passed().as_micros() as libc::clock_t
+        running().read_clock().as_micros() as libc::clock_t
     }
 
     fn times(to: GuestPtr<libc::tms>) -> libc::clock_t as of_process("rsi") _code {
         // In hundredths of a second.
-        let passed = (running().passed().as_millis() / 10) as libc::clock_t;
+        let passed = (running().read_clock().as_millis() / 10) as libc::clock_t;
         to.set(libc::tms {
             tms_utime: passed,
             tms_stime: 0,

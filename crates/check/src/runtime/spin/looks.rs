@@ -2,6 +2,8 @@
 
 use raddle_engine::{LocalStates, Operation, SiteId, ThreadId};
 
+use super::times::{Rounds, Times};
+
 /// Maximum reads of a thread that are remembered; a loop with more in one round is not found.
 const MAX_LOOKS: usize = 32;
 /// Maximum local states of a thread whose numbers are kept: more than fit in the part of an
@@ -18,7 +20,27 @@ struct Look {
     event: u32,
     /// Number of the local state.
     state: u32,
+    /// Number of the thread's readings of the clock.
+    readings: u32,
+    /// True when the last reading was not long before.
+    is_timed: bool,
     local: Vec<u8>,
+}
+
+/// An earlier visit of a thread in the same state.
+pub(super) struct Visit {
+    /// Number of the thread's events then.
+    pub(super) since: u32,
+    /// Events of a round that the last one must repeat, if the thread reads the clock.
+    pub(super) calm: Option<(u32, u32)>,
+}
+
+/// Numbers of a thread's events: all, those before a round may begin, and those before its last change.
+#[derive(Clone, Copy)]
+pub(super) struct Counts {
+    pub(super) events: u32,
+    pub(super) since: u32,
+    pub(super) quiet_since: u32,
 }
 
 /// The last reads of one thread.
@@ -38,6 +60,10 @@ pub(in crate::runtime) struct Looks {
     locked: Option<LockedValue>,
     /// Number of events at the thread's last wait under a lock whose value it may have changed.
     pub(super) changed_at: u32,
+    /// The thread's readings of the clock.
+    pub(super) times: Times,
+    /// The local state, while it is compared.
+    compared: Vec<u8>,
 }
 
 /// A copy of the value that a lock protects, with its address.
@@ -47,6 +73,13 @@ struct LockedValue {
 }
 
 impl Looks {
+    /// Begins an execution.
+    #[inline]
+    pub(super) fn restart(&mut self) {
+        self.clear();
+        self.times.clear();
+    }
+
     /// Forgets all reads.
     #[inline]
     pub(super) fn clear(&mut self) {
@@ -56,6 +89,7 @@ impl Looks {
         self.history.clear();
         self.locked = None;
         self.changed_at = 0;
+        self.times.forget_rounds();
     }
 
     /// Compares the value that a lock protects when the thread begins to wait with that when it took
@@ -94,35 +128,88 @@ impl Looks {
         self.history.push((event, state));
     }
 
-    /// Returns the number of events at the thread's last visit in the same state, if it has changed
-    /// nothing but locations since.
+    /// Returns the thread's last visit in the same state, if it has changed nothing but locations
+    /// since.
     #[inline]
     pub(super) fn repeats(
         &mut self,
-        (events, since): (u32, u32),
+        counts: Counts,
         site: SiteId,
         operation: &Operation,
         local: Local,
-    ) -> Option<u32> {
+    ) -> Option<Visit> {
+        let Counts { events, since, .. } = counts;
         if self.newest().is_some_and(|newest| newest < since) {
             self.clear();
         }
         if local.length() > MAX_BYTES {
             return None;
         }
-        for look in &mut self.looks[..self.count] {
-            if look.site == site
-                && look.event >= since
-                && look.operation == *operation
-                && local.is(&look.local)
-            {
-                let (state, since) = (look.state, std::mem::replace(&mut look.event, events));
-                self.record(events, state);
-                return Some(since);
+        let is_here =
+            |look: &Look| look.site == site && look.event >= since && look.operation == *operation;
+        let readings = self.times.count();
+        let mut looks = self.looks[..self.count].iter_mut();
+        let is_same =
+            |look: &&mut Look| look.readings == readings && is_here(look) && local.is(&look.local);
+        if let Some(look) = looks.find(is_same) {
+            let (state, since) = (look.state, std::mem::replace(&mut look.event, events));
+            self.record(events, state);
+            return Some(Visit { since, calm: None });
+        }
+        if readings > 0 {
+            let is_timed = |&index: &usize| {
+                let look = &self.looks[index];
+                look.readings != readings && look.is_timed && is_here(look)
+            };
+            let mut earlier: Vec<_> = (0..self.count).filter(is_timed).collect();
+            // A round may be twice the loop, but the shortest one is compared.
+            earlier.sort_by_key(|&index| std::cmp::Reverse(self.looks[index].event));
+            for index in earlier {
+                if let Some(visit) = self.repeats_later(index, counts, local) {
+                    return visit;
+                }
             }
         }
         self.remember(events, site, operation, local);
         None
+    }
+
+    /// As [`Looks::repeats`], for a look since which the thread has read the clock; `None` if the state differs in
+    /// more than the time.
+    #[inline(never)]
+    fn repeats_later(
+        &mut self,
+        index: usize,
+        counts: Counts,
+        local: Local,
+    ) -> Option<Option<Visit>> {
+        let look = &self.looks[index];
+        let since = look.event;
+        local.copy_to(&mut self.compared);
+        let states = (&look.local[..], &self.compared[..]);
+        let rounds = (since, counts.events);
+        let found = (self.times).compare(states, look.readings, rounds, counts.quiet_since);
+        let visit = match found {
+            Rounds::Differ => return None,
+            Rounds::Alike => None,
+            Rounds::Repeat { calm } => Some(Visit {
+                since,
+                calm: Some(calm),
+            }),
+        };
+        let state = self.next_state();
+        let look = &mut self.looks[index];
+        (look.event, look.state) = (counts.events, state);
+        look.readings = self.times.count();
+        std::mem::swap(&mut look.local, &mut self.compared);
+        self.record(counts.events, state);
+        Some(visit)
+    }
+
+    fn next_state(&mut self) -> u32 {
+        let state = self.states;
+        self.states = state.wrapping_add(1);
+        state
     }
 
     #[inline]
@@ -150,8 +237,8 @@ impl Looks {
                 count
             }
         };
-        let state = self.states;
-        self.states = state.wrapping_add(1);
+        let state = self.next_state();
+        let (readings, is_timed) = (self.times.count(), self.times.is_recent(event));
         self.record(event, state);
         if place == self.looks.len() {
             self.looks.push(Look {
@@ -159,11 +246,14 @@ impl Looks {
                 operation: *operation,
                 event,
                 state,
+                readings,
+                is_timed,
                 local: Vec::new(),
             });
         }
         let look = &mut self.looks[place];
         look.state = state;
+        (look.readings, look.is_timed) = (readings, is_timed);
         look.site = site;
         look.operation = *operation;
         look.event = event;

@@ -30,6 +30,12 @@ impl Bits {
         self.words[number / 64] |= 1 << (number % 64);
     }
 
+    pub(crate) fn remove(&mut self, number: usize) {
+        if let Some(word) = self.words.get_mut(number / 64) {
+            *word &= !(1 << (number % 64));
+        }
+    }
+
     #[inline]
     pub(crate) fn contains(&self, number: usize) -> bool {
         let word = self.words.get(number / 64);
@@ -106,5 +112,8 @@ mod tests {
         others.clear();
         others.insert_within(200);
         assert_eq!(others.iter().collect::<Vec<_>>(), [200]);
+        others.remove(200);
+        others.remove(5000);
+        assert_eq!(others.count(), 0);
     }
 }

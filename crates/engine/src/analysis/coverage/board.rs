@@ -2,7 +2,8 @@
 //!
 //! An *interaction* of two source locations covers one to three requirements. Once executions have
 //! covered all of them, they matter for combinations only, so the interaction is *settled*: a table
-//! has the one row of [`Combinations`](super::combinations::Combinations) that it still marks.
+//! has the one row of [`Combinations`](super::combinations::Combinations) that it still marks. Row 0
+//! is no requirement's: it is marked by interactions of requirements that are not combined.
 
 use super::bits::Bits;
 use super::catalogue::{Catalogue, Id, Requirement};
@@ -10,6 +11,9 @@ use super::combinations;
 use super::metric::{Metric, Metrics};
 use super::settled::Settled;
 use crate::base::ids::SiteId;
+
+/// The row of requirements that are not combined.
+const NO_ROW: u32 = 0;
 
 /// Interaction of two source locations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,13 +90,13 @@ pub(crate) struct Board {
     /// Requirements that the current execution is the first to cover.
     fresh: Bits,
     has_fresh: bool,
-    /// The combined requirements that were covered, each with a row of the combinations; at most
-    /// [`combinations::MOST`].
-    pub(super) members: Vec<Id>,
-    /// By requirement: its row plus one; zero if it has none.
+    /// The combined requirements that were covered; at most [`combinations::MOST`]. Each has a row
+    /// of the combinations: its index here, plus one.
+    members: Vec<Id>,
+    /// By requirement: its row; [`NO_ROW`] if it has none.
     rows: Vec<u32>,
-    /// Rows of the requirements that the current execution covers.
-    pub(super) together: Bits,
+    /// Rows marked by the current execution.
+    together: Bits,
     settled: Settled,
     /// True when adjacent accesses are measured, and with them the order in which requirements are
     /// covered.
@@ -135,8 +139,7 @@ impl Board {
     #[inline]
     pub(crate) fn cover(&mut self, interaction: Interaction, first: SiteId, second: SiteId) {
         match self.settled.get(key(interaction, first, second)) {
-            Some(Some(row)) => self.together.insert_within(row as usize),
-            Some(None) => {}
+            Some(row) => self.together.insert_within(row as usize),
             None => self.cover_each(interaction, first, second),
         }
     }
@@ -144,7 +147,7 @@ impl Board {
     /// Records the requirements of an interaction.
     #[inline(never)]
     fn cover_each(&mut self, interaction: Interaction, first: SiteId, second: SiteId) {
-        let (mut marked, mut marks, mut is_new) = (None, 0, false);
+        let (mut marked, mut marks, mut is_new) = (NO_ROW, 0, false);
         for &(metric, places) in interaction.requirements() {
             let id = self.catalogue.id(match places {
                 Places::First => Requirement::at(metric, first),
@@ -159,11 +162,9 @@ impl Board {
                 self.has_fresh = true;
                 is_new = true;
             }
-            if self.combined.contains(metric)
-                && let Some(row) = self.assign_row(id)
-            {
-                self.together.insert(row as usize);
-                marked = Some(row);
+            if self.combined.contains(metric) {
+                marked = self.assign_row(id);
+                self.together.insert(marked as usize);
                 marks += 1;
             }
             if self.keeps_order && matches!(metric, Metric::SyncPair | Metric::Adjacent) {
@@ -171,27 +172,39 @@ impl Board {
             }
         }
         if !is_new && marks <= 1 && !self.keeps_order {
+            self.together.insert(marked as usize);
             self.settled.insert(key(interaction, first, second), marked);
         }
     }
 
     /// Returns the row of a combined requirement; assigns one if it has none and there are fewer
     /// than the maximum.
-    pub(super) fn assign_row(&mut self, id: Id) -> Option<u32> {
+    pub(super) fn assign_row(&mut self, id: Id) -> u32 {
         if id >= self.rows.len() {
-            self.rows.resize(id + 1, 0);
+            self.rows.resize(id + 1, NO_ROW);
         }
-        if self.rows[id] == 0 && self.members.len() < combinations::MOST {
+        if self.rows[id] == NO_ROW && self.members.len() < combinations::MOST {
             self.members.push(id);
             self.rows[id] = self.members.len() as u32;
         }
-        self.rows[id].checked_sub(1)
+        self.rows[id]
     }
 
     /// Returns the row of a combined requirement that was covered.
     pub(super) fn row(&self, id: Id) -> Option<usize> {
-        let row = self.rows.get(id).copied().unwrap_or(0);
-        (row as usize).checked_sub(1)
+        let row = self.rows.get(id).copied().unwrap_or(NO_ROW);
+        (row != NO_ROW).then_some(row as usize)
+    }
+
+    /// Returns the requirement of a row.
+    pub(super) fn member(&self, row: usize) -> Id {
+        self.members[row - 1]
+    }
+
+    /// Returns the rows of the requirements that the current execution has covered.
+    pub(super) fn together(&mut self) -> &Bits {
+        self.together.remove(NO_ROW as usize);
+        &self.together
     }
 
     /// True when the current execution has covered a combined requirement.

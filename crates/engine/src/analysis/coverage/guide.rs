@@ -25,8 +25,8 @@ impl Coverage {
     }
 
     /// Writes the combined requirements covered by the current execution into `members`.
-    pub(crate) fn current_members(&self, members: &mut Bits) {
-        members.clone_from(&self.board.together);
+    pub(crate) fn current_members(&mut self, members: &mut Bits) {
+        members.clone_from(self.board.together());
     }
 
     /// Returns the number of these that were never covered together with the requirement.

@@ -132,7 +132,7 @@ impl Coverage {
         self.executions += 1;
         let requirements = u64::from(self.board.finish());
         self.count += requirements;
-        let has_combination = self.combinations.add(&self.board.together);
+        let has_combination = self.combinations.add(self.board.together());
         if self.board.keeps_order {
             self.ordered.add(&self.board.order);
         }
@@ -237,7 +237,7 @@ impl Coverage {
     /// Returns the pairs of requirements covered in one execution.
     pub fn combined_pairs(&self) -> impl Iterator<Item = (Requirement, Requirement)> + '_ {
         let board = &self.board;
-        let get = |row: usize| board.catalogue.get(board.members[row]);
+        let get = |row: usize| board.catalogue.get(board.member(row));
         (0..self.combinations.height()).flat_map(move |one| {
             let row = numbers(self.combinations.row(one));
             let later = row.filter(move |&other| other > one);
@@ -290,10 +290,13 @@ impl Coverage {
         }
         let (board, combined) = (&mut self.board, self.combined);
         self.combinations.merge(&other.combinations, |row| {
-            let id = other.board.members[row];
+            if row == 0 {
+                return None;
+            }
+            let id = other.board.member(row);
             let is_combined = combined.contains(theirs.get(id).metric);
-            let row = is_combined.then(|| board.assign_row(ids[id])).flatten();
-            row.map(|row| row as usize)
+            let row = is_combined.then(|| board.assign_row(ids[id]) as usize);
+            row.filter(|&row| row != 0)
         });
         self.ordered.merge(&other.ordered, |id| ids[id]);
         self.executions += other.executions;

@@ -8,6 +8,7 @@ use crate::base::ids::{EventId, SiteId, ThreadId};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
+use crate::object::Call;
 
 /// State of the pass.
 #[derive(Clone, Debug, Default)]
@@ -80,9 +81,10 @@ impl Pass {
         if execution.threads.len() > self.last.len() {
             self.last.resize(execution.threads.len(), 0);
         }
-        let new = execution.events.iter().enumerate().skip(self.seen);
-        for (position, event) in new {
-            self.see_event(event, position as u32 + 1, execution, board);
+        let mut now = self.seen as u32;
+        for event in &execution.events[self.seen..] {
+            now += 1;
+            self.see_event(event, now, execution, board);
         }
         self.seen = execution.events.len();
     }
@@ -110,9 +112,11 @@ impl Pass {
     fn see_event(&mut self, event: &Event, now: u32, execution: &Execution, board: &mut Board) {
         let since = std::mem::replace(&mut self.last[event.id.thread.index()], now);
         match event.operation {
-            Operation::Call { .. } => {
+            Operation::Call { call, .. } => {
                 self.locks.see(event, now, since, board);
-                self.wakes.see(event, None, board);
+                if !matches!(call, Call::Mutex(_) | Call::RwLock(_)) {
+                    self.wakes.see(event, None, board);
+                }
             }
             Operation::Load { location, .. }
             | Operation::Store { location, .. }

@@ -44,7 +44,10 @@ fn main() -> ExitCode {
         Ok(Command::Races) => races::run(),
         Ok(Command::SpeedOfCoverage) => coverage::speed(),
         Ok(Command::Coverage { executions }) => coverage::run(executions),
-        Ok(Command::Scale) => scale::random(),
+        Ok(Command::Scale) => {
+            scale::random();
+            scale::many();
+        }
         Ok(Command::ScaleExhaustive) => scale::exhaustive(),
         Ok(Command::Exhaust { programs, cut }) => exhaust::run(&programs, cut),
         Ok(Command::Dining { philosophers }) => exhaust::dining(philosophers),

@@ -44,7 +44,10 @@ fn main() -> ExitCode {
         Ok(Command::Races) => races::run(),
         Ok(Command::SpeedOfCoverage) => coverage::speed(),
         Ok(Command::Coverage { executions }) => coverage::run(executions),
-        Ok(Command::Scale) => scale::random(),
+        Ok(Command::Scale) => {
+            scale::random();
+            scale::many();
+        }
         Ok(Command::ScaleStores) => scale::stores(),
         Ok(Command::ScaleSeqCst) => scale::seq_cst(),
         Ok(Command::ScaleExhaustive) => scale::exhaustive(),

@@ -35,9 +35,18 @@ pub(crate) fn run(programs: &[Program], executions: u64) {
 
 /// Returns the resident memory of the process.
 fn resident_kib() -> u64 {
+    status_kib("VmRSS:")
+}
+
+/// Returns the peak resident memory of the process.
+pub(crate) fn peak_kib() -> u64 {
+    status_kib("VmHWM:")
+}
+
+fn status_kib(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("/proc is there on Linux");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let size = line.and_then(|line| line.trim().strip_suffix(" kB"));
     size.and_then(|size| size.parse().ok())
-        .expect("VmRSS is a number of kB")
+        .expect("the size is a number of kB")
 }

@@ -135,6 +135,42 @@ fn sample(name: &str, work: Work) {
     print(name, &sizes, batch);
 }
 
+/// Number of threads of [`many`], which all take two locks in turn.
+const MANY: usize = 100;
+
+/// Prints the rate of the automatic choice of strategies relative to that of the random walk, and the
+/// peak memory.
+pub(crate) fn many() {
+    let body = || {
+        let locks = Arc::new([const { Mutex::new(0) }; 2]);
+        let threads: Vec<_> = (0..MANY)
+            .map(|_| {
+                let locks = Arc::clone(&locks);
+                thread::spawn(move || locks.iter().for_each(|lock| *lock.lock().unwrap() += 1))
+            })
+            .collect();
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+    };
+    let batch = |strategy: Strategy| -> Batch<'static> {
+        Box::new(move |runs| {
+            let check = sampling(runs).strategy(strategy.clone()).seed(runs);
+            let report = check.run(body);
+            report.assert_ok();
+            report.runs()
+        })
+    };
+    let rates = take_turns(ROUNDS, vec![batch(Strategy::Random), batch(Strategy::Auto)]);
+    println!(
+        "scale many_threads threads={MANY} random={:.0} auto={:.0} ratio={:.2} peak_mib={}",
+        rates[0],
+        rates[1],
+        rates[1] / rates[0],
+        crate::memory::peak_kib() / 1024
+    );
+}
+
 /// Prints the cost of an event of the exhaustive search, under both memory models.
 pub(crate) fn exhaustive() {
     let sizes = sizes(Work::Updates, &[1, 2, 4, 8], &[10, 30, 100, 300, 1_000]);

@@ -253,6 +253,8 @@ fn definitions_written_out_give_the_same() {
     Suite::new(300, 7).run(Program::random, |program, rng| {
         let (mut naive, mut places) = (Naive::default(), Places::default());
         let mut measured = Coverage::new(Metrics::ALL);
+        // Without adjacent accesses, repeated interactions take a shorter way.
+        let mut usual = Coverage::new(Metrics::USUAL);
         let checker = program
             .checker(Strategy::Random)
             .max_executions(20)
@@ -266,7 +268,13 @@ fn definitions_written_out_give_the_same() {
             one.note(&execution);
             assert_eq!(covered(&one), found);
             measured.note(&execution);
+            usual.note(&execution);
+            let so_far = naive.covered.iter().copied();
+            let so_far = so_far.filter(|it| Metrics::USUAL.contains(it.metric));
+            assert_eq!(covered(&usual), so_far.collect());
+            assert_eq!(usual.combinations().covered, naive.combined.len() as u64);
         });
+        assert_eq!(sorted(usual.combined_pairs()), naive.combined);
         assert_eq!(covered(&measured), naive.covered);
         assert_eq!(sorted(measured.combined_pairs()), naive.combined);
         assert_eq!(measured.combinations().covered, naive.combined.len() as u64);

@@ -138,7 +138,7 @@ impl Context {
             self.clean_stack(stack);
         }
         let stack = used.unwrap_or_else(|| {
-            DefaultStack::new(self.stack_size).unwrap_or_else(|error| {
+            self.new_stack().unwrap_or_else(|error| {
                 panic!(
                     "raddle: no stack of {} bytes for thread {}: {error}; a smaller `stack_size` \
                      or fewer threads may help",

@@ -3,25 +3,105 @@
 //! Native programs keep addresses of their stacks in atomics. So there a thread has the same stack
 //! in every execution. It is identified by the thread's place in the tree of creations, which does
 //! not depend on the schedule.
+//!
+//! Stacks outlive their check, because most of the time of a small check would be spent on mapping
+//! one: the process keeps a few for checks that follow.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::sync::Mutex;
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
 use raddle_engine::ThreadId;
 
 use super::Context;
 
 /// Maximum number of stacks kept for threads of later executions.
 const MOST_KEPT: usize = 4096;
+/// Maximum number of stacks kept for later checks; small checks have few threads, and in others the
+/// mapping of stacks does not matter.
+const MOST_LEFT: usize = 16;
+
+/// Stacks of earlier checks. They are as new ones: their memory was returned to the system.
+static LEFT: Mutex<Left> = Mutex::new(Left {
+    size: 0,
+    stacks: Vec::new(),
+});
+
+struct Left {
+    /// The size for which they were made.
+    size: usize,
+    stacks: Vec<DefaultStack>,
+}
 
 #[derive(Default)]
 pub(super) struct Stacks {
     free: Vec<DefaultStack>,
+    /// The size for which they were made.
+    size: usize,
     /// Stacks of native programs, by the path of the thread.
     kept: BTreeMap<u64, DefaultStack>,
 }
 
+impl Drop for Stacks {
+    fn drop(&mut self) {
+        if self.free.is_empty() {
+            return;
+        }
+        // In a forked process, a thread of the parent may hold the lock forever.
+        let Ok(mut left) = LEFT.try_lock() else {
+            return;
+        };
+        if left.size != self.size {
+            left.stacks.clear();
+            left.size = self.size;
+        }
+        while left.stacks.len() < MOST_LEFT
+            && let Some(stack) = self.free.pop()
+        {
+            if empty(&stack) {
+                left.stacks.push(stack);
+            }
+        }
+    }
+}
+
+/// Makes a stack that is not in use as a new one; returns false if that is not possible.
+#[cfg(target_os = "linux")]
+fn empty(stack: &DefaultStack) -> bool {
+    let (base, limit) = (stack.base().get(), stack.limit().get());
+    // SAFETY: the memory belongs to the stack, and no coroutine uses it.
+    unsafe {
+        libc::madvise(
+            limit as *mut libc::c_void,
+            base - limit,
+            libc::MADV_DONTNEED,
+        ) == 0
+    }
+}
+
+/// Other systems may keep the contents.
+#[cfg(not(target_os = "linux"))]
+fn empty(_stack: &DefaultStack) -> bool {
+    false
+}
+
 impl Context {
+    /// Returns a stack with nothing on it.
+    #[cold]
+    pub(super) fn new_stack(&self) -> io::Result<DefaultStack> {
+        self.stacks.borrow_mut().size = self.stack_size;
+        let mut left = LEFT.try_lock().ok();
+        if let Some(left) = left.as_mut().filter(|left| left.size == self.stack_size)
+            && !self.fixes_stacks
+            && let Some(stack) = left.stacks.pop()
+        {
+            return Ok(stack);
+        }
+        drop(left);
+        DefaultStack::new(self.stack_size)
+    }
+
     /// Returns a stack that was used before.
     #[inline]
     pub(super) fn take_stack(&self, thread: ThreadId) -> Option<DefaultStack> {

@@ -57,6 +57,8 @@ const LONG_TURN: usize = 1024;
 
 /// Maximum events of all graphs that are kept for their branches: some 400 MiB.
 const MAX_KEPT: usize = 1 << 20;
+/// Events times threads of all graphs that take much memory: about 100 MB, measured with 100 threads.
+const MUCH: usize = 1 << 22;
 /// Number of graphs after which their events are counted again.
 const FRAMES_BETWEEN_COUNTS: usize = 64;
 
@@ -283,6 +285,13 @@ impl Exhaustive {
             }
             _ => Extent::Some,
         }
+    }
+
+    /// True when the graphs of unfinished branches take much memory. Every event has a clock of all
+    /// threads, so the number of threads counts too.
+    pub(crate) fn is_large(&self) -> bool {
+        let size = |frame: &Frame| frame.steps.len() * frame.graph.threads.len();
+        self.frames.len() * self.frames.last().map_or(0, size) > MUCH
     }
 
     /// True when an execution was too long, or too many events are kept, and the search runs no more.

@@ -101,7 +101,8 @@ impl Portfolio {
             return false;
         }
         self.runs += 1;
-        if self.runs == ESTIMATE_AFTER {
+        let is_large = search.is_large();
+        if self.runs == ESTIMATE_AFTER && !is_large {
             search.sample_now(ESTIMATE_RUNS);
         }
         if search.is_estimating() {
@@ -111,7 +112,8 @@ impl Portfolio {
             self.owed -= 1;
             return true;
         }
-        self.samplers.is_empty() || self.runs > FIRST && self.rng.below(SEARCH) == 0
+        // A search that takes much memory would never end; it goes on if samplers repeat classes.
+        self.samplers.is_empty() || self.runs > FIRST && !is_large && self.rng.below(SEARCH) == 0
     }
 
     /// Records the fingerprint of an execution. If a sampler repeated a known one, the search gets

@@ -10,7 +10,7 @@ use crate::own_sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// The watched checks, each with its number.
 pub(crate) struct WatchList<W> {
     state: Mutex<WatchListState<W>>,
-    /// Notified when a check is added to an empty list.
+    /// Notified when a check is added while the watchdog is idle.
     added: Condvar,
     start_up: Condvar,
 }
@@ -21,6 +21,8 @@ struct WatchListState<W> {
     has_thread: bool,
     /// True when the thread has started up.
     has_started: bool,
+    /// True while the thread sleeps until a check is added.
+    is_idle: bool,
 }
 
 impl<W> WatchList<W> {
@@ -31,6 +33,7 @@ impl<W> WatchList<W> {
                 next_number: 0,
                 has_thread: false,
                 has_started: false,
+                is_idle: false,
             }),
             added: Condvar::new(),
             start_up: Condvar::new(),
@@ -49,7 +52,7 @@ impl<W> WatchList<W> {
         state.watched.push((number, watched));
         if !state.has_thread {
             state.has_thread = start();
-        } else if state.watched.len() == 1 {
+        } else if std::mem::take(&mut state.is_idle) {
             self.added.notify_one();
         }
         // A thread that starts up holds locks of the loader, and the saved memory of a native
@@ -80,6 +83,7 @@ impl<W> WatchList<W> {
         state.watched.clear();
         state.has_thread = false;
         state.has_started = false;
+        state.is_idle = false;
     }
 
     /// Records that the watchdog has started up.
@@ -94,8 +98,10 @@ impl<W> WatchList<W> {
         loop {
             let ticks = state.watched.iter().map(|(_, watched)| tick(watched));
             if let Some(shortest) = ticks.min() {
+                state.is_idle = false;
                 return shortest;
             }
+            state.is_idle = true;
             state = self
                 .added
                 .wait(state)

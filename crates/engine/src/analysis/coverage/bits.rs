@@ -24,6 +24,18 @@ impl Bits {
         is_new
     }
 
+    /// Adds a number; the set must have been large enough for it before it was cleared.
+    #[inline]
+    pub(crate) fn insert_within(&mut self, number: usize) {
+        self.words[number / 64] |= 1 << (number % 64);
+    }
+
+    pub(crate) fn remove(&mut self, number: usize) {
+        if let Some(word) = self.words.get_mut(number / 64) {
+            *word &= !(1 << (number % 64));
+        }
+    }
+
     #[inline]
     pub(crate) fn contains(&self, number: usize) -> bool {
         let word = self.words.get(number / 64);
@@ -47,61 +59,12 @@ impl Bits {
         added
     }
 
-    /// Writes the intersection into an existing set.
-    pub(crate) fn intersect_into(&self, other: &Bits, both: &mut Bits) {
-        both.words.clear();
-        let words = self.words.iter().zip(&other.words);
-        both.words.extend(words.map(|(mine, theirs)| mine & theirs));
-    }
-
-    /// Returns the number of elements that are not in the other set.
-    pub(crate) fn missing_in(&self, other: &Bits) -> u32 {
-        let others = other.words.iter().copied().chain(std::iter::repeat(0));
+    /// Returns the number of elements that are not among the numbers of these words.
+    pub(crate) fn missing_in(&self, words: &[u64]) -> u32 {
+        let others = words.iter().copied().chain(std::iter::repeat(0));
         let words = self.words.iter().zip(others);
         let missing = words.map(|(mine, theirs)| mine & !theirs);
         missing.filter(|&word| word != 0).map(u64::count_ones).sum()
-    }
-
-    /// True when the set has a larger number than this one that is not in the other set.
-    #[inline]
-    pub(crate) fn has_above(&self, number: usize, other: &Bits) -> bool {
-        let first = number / 64;
-        let Some(mine) = self.words.get(first..) else {
-            return false;
-        };
-        let theirs = other.words.get(first..).unwrap_or_default();
-        let above = !0 << (number % 64) << 1;
-        let mut missing = mine.first().unwrap_or(&0) & above & !theirs.first().unwrap_or(&0);
-        let common = mine.len().min(theirs.len()).max(1);
-        // Without a branch after each word, so that the loop is vectorised.
-        let both = mine.get(1..common).unwrap_or_default().iter();
-        for (mine, theirs) in both.zip(theirs.get(1..common).unwrap_or_default()) {
-            missing |= mine & !theirs;
-        }
-        for mine in mine.get(common..).unwrap_or_default() {
-            missing |= mine;
-        }
-        missing != 0
-    }
-
-    /// Adds the elements of another set that are larger than a number; returns the number of new
-    /// ones.
-    pub(crate) fn absorb_above(&mut self, number: usize, other: &Bits) -> u32 {
-        if self.words.len() < other.words.len() {
-            self.words.resize(other.words.len(), 0);
-        }
-        let mut above = !0 << (number % 64) << 1;
-        let mut added = 0;
-        let words = self.words.iter_mut().zip(&other.words);
-        for (mine, theirs) in words.skip(number / 64) {
-            let new = theirs & above & !*mine;
-            if new != 0 {
-                added += new.count_ones();
-                *mine |= new;
-            }
-            above = !0;
-        }
-        added
     }
 
     pub(crate) fn count(&self) -> u32 {
@@ -109,33 +72,25 @@ impl Bits {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words.iter().enumerate().flat_map(|(index, &word)| {
-            let mut left = word;
-            std::iter::from_fn(move || {
-                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
-                left &= left - 1;
-                Some(index * 64 + bit)
-            })
-        })
-    }
-
-    /// Iterates over the intersection.
-    pub(crate) fn iter_in<'a>(&'a self, other: &'a Bits) -> impl Iterator<Item = usize> + 'a {
-        let words = self.words.iter().zip(&other.words).enumerate();
-        words.flat_map(|(index, (mine, theirs))| {
-            let mut left = mine & theirs;
-            std::iter::from_fn(move || {
-                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
-                left &= left - 1;
-                Some(index * 64 + bit)
-            })
-        })
+        numbers(&self.words)
     }
 
     /// Returns the words, lowest numbers first.
     pub(crate) fn words(&self) -> &[u64] {
         &self.words
     }
+}
+
+/// Returns the numbers of the set with these words, lowest first.
+pub(crate) fn numbers(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
+    words.iter().enumerate().flat_map(|(index, &word)| {
+        let mut left = word;
+        std::iter::from_fn(move || {
+            let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(index * 64 + bit)
+        })
+    })
 }
 
 #[cfg(test)]
@@ -152,19 +107,13 @@ mod tests {
         assert!(some.contains(200) && !some.contains(201) && !some.contains(5000));
         let mut others = Bits::default();
         others.insert(3);
-        assert!(some.has_above(3, &others) && some.has_above(64, &others));
-        assert!(!some.has_above(200, &others) && !some.has_above(0, &some));
-        let mut few = Bits::default();
-        assert_eq!(
-            (few.absorb_above(3, &some), few.absorb_above(3, &some)),
-            (2, 0)
-        );
-        assert_eq!(few.iter().collect::<Vec<_>>(), [64, 200]);
-        assert!(!others.has_above(3, &some) && others.has_above(2, &Bits::default()));
-        assert_eq!(some.missing_in(&others), 2);
+        assert_eq!(some.missing_in(others.words()), 2);
         assert_eq!(others.absorb(&some), 2);
-        let mut both = Bits::default();
-        some.intersect_into(&others, &mut both);
-        assert_eq!(both.iter().collect::<Vec<_>>(), [3, 64, 200]);
+        others.clear();
+        others.insert_within(200);
+        assert_eq!(others.iter().collect::<Vec<_>>(), [200]);
+        others.remove(200);
+        others.remove(5000);
+        assert_eq!(others.count(), 0);
     }
 }

@@ -122,17 +122,6 @@ impl Catalogue {
         }
     }
 
-    /// Returns the identifiers of two requirements about the same pair, which share an entry.
-    #[inline]
-    pub(crate) fn both(&mut self, metrics: [Metric; 2], first: SiteId, second: SiteId) -> [Id; 2] {
-        let (kind, _) = of_pair(metrics[0]).unwrap_or_default();
-        let slot = self.slot(kind, first, second);
-        match self.slots[slot].numbers {
-            [one, other] if one != 0 && other != 0 => [one as Id - 1, other as Id - 1],
-            _ => metrics.map(|metric| self.pair(metric, first, second)),
-        }
-    }
-
     /// Returns the identifier of a requirement about one source location; assigns one if it has
     /// none.
     #[inline]
@@ -248,9 +237,5 @@ mod tests {
             assert_eq!(catalogue.id(*requirement), id);
             assert_eq!(catalogue.get(id), *requirement);
         }
-        let both = catalogue.both([Metric::DefUse, Metric::PSet], site(1), site(2));
-        let numbers =
-            [Metric::DefUse, Metric::PSet].map(|metric| catalogue.pair(metric, site(1), site(2)));
-        assert_eq!(both, numbers);
     }
 }

@@ -37,9 +37,10 @@ pub struct Growth {
 
 /// Coverage that one execution added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Gain {
-    /// Requirements that no execution had covered before.
-    pub requirements: u64,
-    /// Pairs of requirements that no execution had covered together.
-    pub combinations: u64,
+pub(crate) struct Gain {
+    /// Number of requirements that no execution had covered before.
+    pub(crate) requirements: u64,
+    /// True when it covered a pair of requirements that no execution had covered together; only in
+    /// guided search.
+    pub(crate) has_combination: bool,
 }

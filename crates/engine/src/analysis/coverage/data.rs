@@ -20,33 +20,62 @@
 //! From Hong (2015), appendix A and section 5.3.2, with the corrections that the prose asks for;
 //! PSet is by Yu and Narayanasamy, def-use by Tasiran and others.
 
-use super::board::Board;
-use super::metric::Metric;
-use crate::base::ids::{LocationId, SiteId, ThreadId};
+use super::board::{Board, Interaction};
+use crate::base::ids::{EventId, LocationId, SiteId, ThreadId};
 use crate::model::event::Event;
 use crate::model::operation::Operation;
 
 /// A read that no access has followed.
 type Read = (SiteId, ThreadId);
 
+/// Accesses of a location.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Variable {
+    /// The last write in the order of the run, and its source location.
+    write: Option<(EventId, SiteId)>,
+    /// The last access, if it was only a read.
+    read: Option<Read>,
+    /// The last access, if adjacent accesses are measured.
+    access: Option<SiteId>,
+}
+
 /// Accesses of the locations of an execution.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Data {
-    /// By location: the last access, if it was only a read.
-    reads: Vec<Option<Read>>,
-    /// By location: the last access, if adjacent accesses are measured.
-    accesses: Vec<Option<SiteId>>,
+    /// By location.
+    variables: Vec<Variable>,
 }
 
 impl Data {
     pub(crate) fn reset(&mut self) {
-        self.reads.fill(None);
-        self.accesses.clear();
+        self.variables.clear();
+    }
+
+    /// Makes room for this many locations.
+    pub(crate) fn reserve(&mut self, locations: usize) {
+        if locations > self.variables.len() {
+            self.variables.resize(locations, Variable::default());
+        }
     }
 
     /// Returns the last access, if it was only a read.
     pub(crate) fn last_read(&self, location: LocationId) -> Option<Read> {
-        self.reads.get(location.index()).copied().flatten()
+        self.variables.get(location.index())?.read
+    }
+
+    #[inline]
+    pub(crate) fn variable(&mut self, location: LocationId) -> &mut Variable {
+        &mut self.variables[location.index()]
+    }
+}
+
+impl Variable {
+    /// Returns the source location of a write, if it is the last one.
+    #[inline]
+    pub(crate) fn site(&self, id: EventId) -> Option<SiteId> {
+        self.write
+            .filter(|(write, _)| *write == id)
+            .map(|(_, site)| site)
     }
 
     /// Records an access, with the source location and thread of its source; the initial value has
@@ -55,7 +84,6 @@ impl Data {
     pub(crate) fn see(
         &mut self,
         event: &Event,
-        location: LocationId,
         source: Option<(SiteId, Option<ThreadId>)>,
         board: &mut Board,
     ) {
@@ -66,36 +94,29 @@ impl Data {
         );
         if let Some((written, writer)) = source {
             let by_other = writer.is_some_and(|writer| writer != thread);
-            board.use_of(written, site, by_other);
-            if reads && writer.is_some() {
-                let metric = match by_other {
-                    true => Metric::RemoteDef,
-                    false => Metric::LocalDef,
-                };
-                board.cover(metric, site);
-            }
+            let interaction = match (by_other, reads) {
+                (true, true) => Interaction::ReadsOther,
+                (true, false) => Interaction::ReplacesOther,
+                (false, true) if writer.is_some() => Interaction::ReadsOwn,
+                (false, _) => Interaction::Uses,
+            };
+            board.cover(interaction, written, site);
         }
-        if location.index() >= self.reads.len() {
-            self.reads.resize(location.index() + 1, None);
-        }
-        let last = &mut self.reads[location.index()];
         match event.writes() {
             true => {
-                if let Some((read, reader)) = last.take()
+                self.write = Some((event.id, site));
+                if let Some((read, reader)) = self.read.take()
                     && reader != thread
                 {
-                    board.cover_pair(Metric::PSet, read, site);
+                    board.cover(Interaction::WritesAfterRead, read, site);
                 }
             }
-            false => *last = Some((site, thread)),
+            false => self.read = Some((site, thread)),
         }
-        if board.keeps_order {
-            if location.index() >= self.accesses.len() {
-                self.accesses.resize(location.index() + 1, None);
-            }
-            if let Some(before) = self.accesses[location.index()].replace(site) {
-                board.adjoin(before, site);
-            }
+        if board.keeps_order
+            && let Some(before) = self.access.replace(site)
+        {
+            board.cover(Interaction::Adjoins, before, site);
         }
     }
 }

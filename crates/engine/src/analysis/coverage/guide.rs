@@ -16,40 +16,31 @@ impl Coverage {
     }
 
     pub(crate) fn is_covered(&self, id: Id) -> bool {
-        self.covered.contains(id)
+        self.board.covered.contains(id)
     }
 
-    /// True when the current execution has covered it.
+    /// True when the current execution has covered a combined requirement.
     pub(crate) fn is_current(&self, id: Id) -> bool {
-        self.board.current.contains(id)
+        self.board.is_current(id)
     }
 
     /// Writes the combined requirements covered by the current execution into `members`.
-    pub(crate) fn current_members(&self, members: &mut Bits) {
-        members.clear();
-        for id in self.board.current.iter_in(&self.combining) {
-            members.insert(self.places[id] as usize);
-        }
-    }
-
-    /// Returns the index of a requirement among the combined ones.
-    pub(super) fn member(&self, id: Id) -> Option<usize> {
-        let is_member = self.combining.contains(id);
-        is_member.then(|| self.places[id] as usize)
+    pub(crate) fn current_members(&mut self, members: &mut Bits) {
+        members.clone_from(self.board.together());
     }
 
     /// Returns the number of these that were never covered together with the requirement.
     pub(crate) fn never_with(&self, id: Id, members: &Bits) -> u32 {
-        let member = self.member(id);
-        match member.and_then(|member| self.combinations.row(member)) {
-            Some(row) => members.missing_in(row),
+        match self.board.row(id) {
+            Some(row) => members.missing_in(self.combinations.row(row)),
             None => members.count(),
         }
     }
 
     /// Returns all combined requirements with their status.
     pub(crate) fn members(&self) -> impl Iterator<Item = (Id, Requirement, Standing)> + '_ {
-        let members = self.members.iter();
-        members.map(|&id| (id, self.board.catalogue.get(id), self.standing(id)))
+        let all = self.board.catalogue.iter();
+        let combined = all.filter(|(_, requirement)| self.combined.contains(requirement.metric));
+        combined.map(|(id, requirement)| (id, requirement, self.standing(id)))
     }
 }

@@ -24,8 +24,7 @@
 //! From Hong, *Effective and Efficient Test Generation for Multithreaded Programs Using Concurrency
 //! Coverage Metrics* (KAIST, 2015), appendix A, with the corrections that its prose asks for.
 
-use super::board::Board;
-use super::metric::Metric;
+use super::board::{Board, Interaction};
 use crate::base::ids::{ObjectId, SiteId, ThreadId};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
@@ -106,11 +105,15 @@ impl Locks {
                     lock.waited(hold, since, board);
                 }
                 if let Some(last) = lock.last(mode) {
-                    board.follow(last.site, hold.site, last.thread != thread);
+                    let interaction = match last.thread == thread {
+                        true => Interaction::FollowsOwn,
+                        false => Interaction::FollowsOther,
+                    };
+                    board.cover(interaction, last.site, hold.site);
                 }
                 for &(other, site) in held.iter() {
                     if other != object {
-                        board.cover_pair(Metric::LockOrder, site, hold.site);
+                        board.cover(Interaction::Nests, site, hold.site);
                     }
                 }
                 lock.take(hold);
@@ -200,6 +203,6 @@ impl Lock {
 
 fn waits_for(hold: Hold, holder: Hold, board: &mut Board) {
     if holder.thread != hold.thread && !holder.mode.goes_with(hold.mode) {
-        board.block(holder.site, hold.site);
+        board.cover(Interaction::Blocks, holder.site, hold.site);
     }
 }

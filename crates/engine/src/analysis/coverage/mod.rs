@@ -25,14 +25,16 @@ mod locks;
 mod metric;
 mod model;
 mod pass;
+mod settled;
 mod wakes;
 
 pub use catalogue::Requirement;
-pub use counts::{Counts, Gain, Growth, Standing};
+pub(crate) use counts::Gain;
+pub use counts::{Counts, Growth, Standing};
 pub use metric::{Metric, Metrics, UnknownMetric};
 
 use crate::model::execution::Execution;
-use bits::Bits;
+use bits::numbers;
 use board::Board;
 use catalogue::{Catalogue, Id};
 use combinations::{Combinations, Ordered};
@@ -54,20 +56,12 @@ pub struct Coverage {
     combined: Metrics,
     board: Board,
     pass: Pass,
-    /// Requirements of the measured and of the combined metrics.
-    wanted: Bits,
-    combining: Bits,
-    /// The combined requirements, and the index of each among them.
-    members: Vec<Id>,
-    places: Vec<u32>,
-    sorted: usize,
-    covered: Bits,
+    /// Number of requirements covered.
     count: u64,
     verdicts: Vec<Option<Verdict>>,
     estimates: u32,
     combinations: Combinations,
     ordered: Ordered,
-    together: Bits,
     executions: u64,
     growth: Vec<Growth>,
 }
@@ -88,27 +82,16 @@ impl Coverage {
 
     /// Creates an empty coverage with other combinations.
     pub fn combining(metrics: Metrics, combined: Metrics) -> Self {
-        let board = Board {
-            keeps_order: (metrics | combined).contains(Metric::Adjacent),
-            ..Board::default()
-        };
         Coverage {
             metrics,
             combined,
-            board,
+            board: Board::new(metrics, combined),
             pass: Pass::default(),
-            wanted: Bits::default(),
-            combining: Bits::default(),
-            members: Vec::new(),
-            places: Vec::new(),
-            sorted: 0,
-            covered: Bits::default(),
             count: 0,
             verdicts: Vec::new(),
             estimates: 0,
             combinations: Combinations::default(),
             ordered: Ordered::default(),
-            together: Bits::default(),
             executions: 0,
             growth: Vec::new(),
         }
@@ -125,9 +108,9 @@ impl Coverage {
     }
 
     /// Adds a finished execution.
-    pub fn note(&mut self, execution: &Execution) -> Gain {
+    pub fn note(&mut self, execution: &Execution) {
         self.begin();
-        self.finish(execution)
+        self.finish(execution);
     }
 
     /// Starts an execution.
@@ -136,33 +119,26 @@ impl Coverage {
         self.pass.reset();
     }
 
-    /// Adds the new events of the current execution.
+    /// Adds the new events of the current execution, for queries about them.
     pub(crate) fn see(&mut self, execution: &Execution) {
         self.pass.see(execution, &mut self.board);
-        self.sort();
+        self.pass.see_sites(execution);
     }
 
     /// Finishes the current execution.
     pub(crate) fn finish(&mut self, execution: &Execution) -> Gain {
-        self.see(execution);
+        self.pass.see(execution, &mut self.board);
         self.pass.end(execution, &mut self.board);
         self.executions += 1;
-        let (requirements, combinations) = (self.count, self.combinations.count());
-        self.sort();
-        self.board
-            .current
-            .intersect_into(&self.wanted, &mut self.together);
-        self.count += u64::from(self.covered.absorb(&self.together));
-        let mut together = std::mem::take(&mut self.together);
-        self.current_members(&mut together);
-        self.combinations.add(&together);
-        self.together = together;
+        let requirements = u64::from(self.board.finish());
+        self.count += requirements;
+        let has_combination = self.combinations.add(self.board.together());
         if self.board.keeps_order {
             self.ordered.add(&self.board.order);
         }
         let gain = Gain {
-            requirements: self.count - requirements,
-            combinations: self.combinations.count() - combinations,
+            requirements,
+            has_combination,
         };
         let due = self.estimates < FIRST_ESTIMATES
             || gain.requirements > 0 && self.estimates < MOST_ESTIMATES;
@@ -175,23 +151,6 @@ impl Coverage {
         gain
     }
 
-    /// Classifies new requirements.
-    fn sort(&mut self) {
-        let catalogue = &self.board.catalogue;
-        for id in self.sorted..catalogue.len() {
-            let metric = catalogue.get(id).metric;
-            if (self.metrics | self.combined).contains(metric) {
-                self.wanted.insert(id);
-            }
-            self.places.push(self.members.len() as u32);
-            if self.combined.contains(metric) && self.members.len() < combinations::MOST {
-                self.combining.insert(id);
-                self.members.push(id);
-            }
-        }
-        self.sorted = catalogue.len();
-    }
-
     #[cold]
     fn estimate(&mut self, execution: &Execution) {
         self.estimates += 1;
@@ -201,7 +160,6 @@ impl Coverage {
             verdicts: &mut self.verdicts,
         };
         estimate::estimate(&Model::of(execution), with_adjacent, &mut verdicts);
-        self.sort();
     }
 
     fn point(&self) -> Growth {
@@ -236,7 +194,7 @@ impl Coverage {
 
     fn standing(&self, id: Id) -> Standing {
         let verdict = self.verdicts.get(id).copied().flatten();
-        match (self.covered.contains(id), verdict) {
+        match (self.board.covered.contains(id), verdict) {
             (true, _) => Standing::Covered,
             (_, Some(Verdict::Ordered)) => Standing::NeverConcurrent,
             (_, Some(Verdict::Locked)) => Standing::OrderedByLock,
@@ -262,11 +220,13 @@ impl Coverage {
     /// Returns the numbers of pairs of requirements covered in one execution, of those not
     /// estimated to be infeasible.
     pub fn combinations(&self) -> Counts {
-        let mut possible = 0;
-        for &id in &self.members {
-            let standing = self.standing(id);
-            possible += u64::from(matches!(standing, Standing::Covered | Standing::NotTried));
-        }
+        let is_possible =
+            |standing: &Standing| matches!(standing, Standing::Covered | Standing::NotTried);
+        let standings = self.members().map(|(_, _, standing)| standing);
+        let possible = standings
+            .filter(is_possible)
+            .count()
+            .min(combinations::MOST) as u64;
         Counts {
             covered: self.combinations.count(),
             known: possible * possible.saturating_sub(1) / 2,
@@ -276,10 +236,10 @@ impl Coverage {
 
     /// Returns the pairs of requirements covered in one execution.
     pub fn combined_pairs(&self) -> impl Iterator<Item = (Requirement, Requirement)> + '_ {
-        let catalogue = &self.board.catalogue;
-        let get = |member: usize| catalogue.get(self.members[member]);
-        (0..self.members.len()).flat_map(move |one| {
-            let row = self.combinations.row(one).into_iter().flat_map(Bits::iter);
+        let board = &self.board;
+        let get = |row: usize| board.catalogue.get(board.member(row));
+        (0..self.combinations.height()).flat_map(move |one| {
+            let row = numbers(self.combinations.row(one));
             let later = row.filter(move |&other| other > one);
             later.map(move |other| (get(one), get(other)))
         })
@@ -303,9 +263,12 @@ impl Coverage {
     /// Marks a requirement as covered by an earlier process or elsewhere.
     pub fn cover(&mut self, requirement: Requirement) {
         let id = self.board.catalogue.id(requirement);
-        self.sort();
-        if self.wanted.contains(id) {
-            self.count += u64::from(self.covered.insert(id));
+        self.mark_covered(id, requirement.metric);
+    }
+
+    fn mark_covered(&mut self, id: Id, metric: Metric) {
+        if (self.metrics | self.combined).contains(metric) {
+            self.count += u64::from(self.board.covered.insert(id));
         }
     }
 
@@ -317,19 +280,24 @@ impl Coverage {
             .iter()
             .map(|(_, requirement)| self.board.catalogue.id(requirement))
             .collect();
-        self.sort();
         for (id, &mine) in ids.iter().enumerate() {
-            if other.covered.contains(id) && self.wanted.contains(mine) {
-                self.count += u64::from(self.covered.insert(mine));
+            if other.board.covered.contains(id) {
+                self.mark_covered(mine, theirs.get(id).metric);
             }
             if let Some(Some(verdict)) = other.verdicts.get(id) {
                 mark(&mut self.verdicts, mine, *verdict);
             }
         }
-        let mut combinations = std::mem::take(&mut self.combinations);
-        let member = |theirs: usize| self.member(ids[other.members[theirs]]);
-        combinations.merge(&other.combinations, member);
-        self.combinations = combinations;
+        let (board, combined) = (&mut self.board, self.combined);
+        self.combinations.merge(&other.combinations, |row| {
+            if row == 0 {
+                return None;
+            }
+            let id = other.board.member(row);
+            let is_combined = combined.contains(theirs.get(id).metric);
+            let row = is_combined.then(|| board.assign_row(ids[id]) as usize);
+            row.filter(|&row| row != 0)
+        });
         self.ordered.merge(&other.ordered, |id| ids[id]);
         self.executions += other.executions;
     }

@@ -8,6 +8,7 @@ use crate::base::ids::{EventId, SiteId, ThreadId};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
+use crate::object::Call;
 
 /// State of the pass.
 #[derive(Clone, Debug, Default)]
@@ -15,17 +16,52 @@ pub(crate) struct Pass {
     pub(crate) locks: Locks,
     pub(crate) data: Data,
     wakes: Wakes,
-    threads: Vec<Thread>,
+    sites: Sites,
+    /// By thread: position of its last event, counted from 1.
+    last: Vec<u32>,
     /// Number of events processed.
     seen: usize,
 }
 
+/// Source locations of events, recorded when one is asked for.
 #[derive(Clone, Debug, Default)]
-struct Thread {
-    /// Source locations of its events.
-    sites: Vec<SiteId>,
-    /// Position of its last event, counted from 1.
-    last: u32,
+struct Sites {
+    /// By thread.
+    threads: Vec<Vec<SiteId>>,
+    /// Number of events recorded.
+    seen: usize,
+}
+
+impl Sites {
+    fn reset(&mut self) {
+        self.threads.iter_mut().for_each(Vec::clear);
+        self.seen = 0;
+    }
+
+    /// Records the new events of the current execution.
+    fn see(&mut self, execution: &Execution) {
+        for event in &execution.events[self.seen..] {
+            let index = event.id.thread.index();
+            if index >= self.threads.len() {
+                self.threads.resize_with(index + 1, Vec::new);
+            }
+            self.threads[index].push(event.site);
+        }
+        self.seen = execution.events.len();
+    }
+
+    fn get(&self, id: EventId) -> Option<SiteId> {
+        let sites = self.threads.get(id.thread.index())?;
+        sites.get(id.index as usize).copied()
+    }
+
+    /// Returns the source location of an event that may come later: under weak memory, a write may
+    /// precede earlier ones in coherence order.
+    #[inline(never)]
+    fn find(&mut self, id: EventId, execution: &Execution) -> Option<SiteId> {
+        self.see(execution);
+        self.get(id)
+    }
 }
 
 impl Pass {
@@ -33,77 +69,75 @@ impl Pass {
         self.locks.reset();
         self.data.reset();
         self.wakes.reset();
-        for thread in &mut self.threads {
-            thread.sites.clear();
-            thread.last = 0;
-        }
+        self.sites.reset();
+        self.last.clear();
         self.seen = 0;
     }
 
     /// Processes the new events of the current execution.
     #[inline]
     pub(crate) fn see(&mut self, execution: &Execution, board: &mut Board) {
-        while let Some(event) = execution.events.get(self.seen) {
-            self.seen += 1;
-            self.see_event(event, execution, board);
+        self.data.reserve(execution.locations.len());
+        if execution.threads.len() > self.last.len() {
+            self.last.resize(execution.threads.len(), 0);
         }
+        let mut now = self.seen as u32;
+        for event in &execution.events[self.seen..] {
+            now += 1;
+            self.see_event(event, now, execution, board);
+        }
+        self.seen = execution.events.len();
+    }
+
+    /// Records the source locations of the new events, for [`Pass::site`].
+    pub(crate) fn see_sites(&mut self, execution: &Execution) {
+        self.sites.see(execution);
     }
 
     /// Processes the end of the execution.
     pub(crate) fn end(&mut self, execution: &Execution, board: &mut Board) {
         if !execution.pending.is_empty() {
-            let threads = &self.threads;
-            let since = |thread: ThreadId| threads.get(thread.index()).map_or(0, |it| it.last);
+            let last = &self.last;
+            let since = |thread: ThreadId| last.get(thread.index()).copied().unwrap_or(0);
             self.locks.end(execution, since, board);
         }
     }
 
-    /// Returns the source location of an event.
+    /// Returns the source location of an event that was recorded.
     pub(crate) fn site(&self, id: EventId) -> Option<SiteId> {
-        let thread = self.threads.get(id.thread.index())?;
-        thread.sites.get(id.index as usize).copied()
-    }
-
-    /// Returns the source location of an event that may come later: under weak memory, a write may
-    /// precede earlier ones in coherence order.
-    #[inline]
-    fn find(&self, id: EventId, execution: &Execution) -> Option<SiteId> {
-        self.site(id).or_else(|| {
-            let mut later = execution.events[self.seen..].iter();
-            later.find(|event| event.id == id).map(|event| event.site)
-        })
+        self.sites.get(id)
     }
 
     #[inline]
-    fn see_event(&mut self, event: &Event, execution: &Execution, board: &mut Board) {
-        let now = self.seen as u32;
-        let index = event.id.thread.index();
-        if index >= self.threads.len() {
-            self.threads.resize_with(index + 1, Thread::default);
-        }
-        let thread = &mut self.threads[index];
-        thread.sites.push(event.site);
-        let since = std::mem::replace(&mut thread.last, now);
+    fn see_event(&mut self, event: &Event, now: u32, execution: &Execution, board: &mut Board) {
+        let since = std::mem::replace(&mut self.last[event.id.thread.index()], now);
         match event.operation {
-            Operation::Call { .. } => {
+            Operation::Call { call, .. } => {
                 self.locks.see(event, now, since, board);
-                self.wakes.see(event, None, board);
+                if !matches!(call, Call::Mutex(_) | Call::RwLock(_)) {
+                    self.wakes.see(event, None, board);
+                }
             }
             Operation::Load { location, .. }
             | Operation::Store { location, .. }
             | Operation::Update { location, .. }
             | Operation::HangUp { location, .. } => {
+                let variable = self.data.variable(location);
                 let source = match event.source {
-                    Some(id) => self.find(id, execution).map(|site| (site, Some(id.thread))),
+                    Some(id) => {
+                        let site = variable.site(id);
+                        let site = site.or_else(|| self.sites.find(id, execution));
+                        site.map(|site| (site, Some(id.thread)))
+                    }
                     None => {
                         let made = execution.locations[location.index()].made;
                         made.map(|site| (site, None))
                     }
                 };
-                self.data.see(event, location, source, board);
+                variable.see(event, source, board);
             }
             Operation::Receive { .. } => {
-                let source = event.source.and_then(|id| self.find(id, execution));
+                let source = event.source.and_then(|id| self.sites.find(id, execution));
                 self.wakes.see(event, source, board);
             }
             _ => {}

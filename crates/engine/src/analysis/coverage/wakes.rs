@@ -11,8 +11,7 @@
 //!
 //! Barriers and `Once` unblock threads too, but always from one source location.
 
-use super::board::Board;
-use super::metric::Metric;
+use super::board::{Board, Interaction};
 use crate::base::ids::{ObjectId, SiteId, ThreadId};
 use crate::base::reply::{Exchange, Grant, Received};
 use crate::model::event::Event;
@@ -70,7 +69,7 @@ impl Wakes {
             Operation::Receive { .. } => {
                 if let (Received::Message { .. }, Some(sent)) = (event.reply.to_received(), source)
                 {
-                    board.cover_pair(Metric::WaitNotify, sent, event.site);
+                    board.cover(Interaction::Wakes, sent, event.site);
                 }
             }
             _ => {}
@@ -129,7 +128,7 @@ impl WaitPoint {
         if let Some(one) = waiters.position(|waiter| waiter.0 == event.id.thread) {
             let (_, _, notified) = self.waiters.remove(one);
             if let Some(site) = notified {
-                board.cover_pair(Metric::WaitNotify, site, event.site);
+                board.cover(Interaction::Wakes, site, event.site);
             }
         }
     }
@@ -159,7 +158,7 @@ impl WaitPoint {
 
     fn take_left(&mut self, event: &Event, board: &mut Board) {
         if let Some(site) = self.left.take() {
-            board.cover_pair(Metric::WaitNotify, site, event.site);
+            board.cover(Interaction::Wakes, site, event.site);
         }
     }
 
@@ -180,7 +179,7 @@ impl WaitPoint {
                 Exchange::Message(number),
             ) => {
                 if let Some(&sent) = self.sent.get(number as usize) {
-                    board.cover_pair(Metric::WaitNotify, sent, event.site);
+                    board.cover(Interaction::Wakes, sent, event.site);
                 }
             }
             _ => {}

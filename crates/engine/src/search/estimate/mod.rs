@@ -235,8 +235,8 @@ impl Exhaustive {
                 continue;
             }
             let mut runnable = Vec::new();
-            let mut drawn = tree.draw(*width, &sampler.sizes, &mut sampler.rng);
-            while let Some(sample) = tree.take(&mut drawn) {
+            let mut drawn = tree.draw(&self.frames, *width, &sampler.sizes, &mut sampler.rng);
+            while let Some(sample) = tree.take(&self.frames, &mut drawn) {
                 sampler.tried += 1;
                 self.frames.push(sample.frame);
                 let can_run = self.make_runnable() && !self.is_out_of_bounds();

@@ -18,7 +18,7 @@ pub(crate) struct TreeSample {
     /// Graphs of this generation that are still to be run.
     pub(crate) generation: Vec<SampledFrame>,
     /// Graphs that were run and have branches, which lead to the next generation.
-    parents: Vec<SampledFrame>,
+    parents: Vec<Parent>,
     /// True when some of these graphs have memory accesses.
     has_memory: bool,
     /// Index, in `taken`, of the branch that is being run.
@@ -43,6 +43,24 @@ pub(crate) struct SampledFrame {
     pub(crate) weight: f64,
 }
 
+/// A graph with branches.
+#[derive(Debug)]
+struct Parent {
+    sample: SampledFrame,
+    /// Index of the frame of the search with this graph, which is copied when a child is created.
+    /// Copies of all frames of a deep search would take much memory, and few have drawn children.
+    of_search: Option<usize>,
+}
+
+impl Parent {
+    fn frame<'a>(&'a self, search: &'a [Frame]) -> &'a Frame {
+        match self.of_search {
+            Some(index) => &search[index],
+            None => &self.sample.frame,
+        }
+    }
+}
+
 /// A branch that was taken.
 #[derive(Debug)]
 pub(crate) struct TakenBranch {
@@ -58,7 +76,7 @@ pub(crate) struct TakenBranch {
 /// Drawn children, which are created one by one: many may be inconsistent, and all at once would
 /// take much memory.
 pub(crate) struct DrawnChildren {
-    parents: Vec<SampledFrame>,
+    parents: Vec<Parent>,
     /// By parent, the last branch first.
     children: std::vec::IntoIter<Child>,
     /// All children of the parents before this index have been created.
@@ -74,7 +92,8 @@ struct Child {
 }
 
 impl TreeSample {
-    /// Starts from the branches of the search, or from the empty graph if it has run nothing.
+    /// Starts from the branches of the search, or from the empty graph if it has run nothing. The
+    /// search must not go on before the first children are created.
     pub(crate) fn new(search: &[Frame], empty: Option<Frame>) -> Self {
         let sample = |frame| SampledFrame {
             frame,
@@ -85,9 +104,13 @@ impl TreeSample {
             generation: empty.map(sample).into_iter().collect(),
             ..TreeSample::default()
         };
-        let unfinished = search.iter().filter(|frame| !frame.branches.is_empty());
-        for frame in unfinished {
-            tree.keep(sample(frame.clone()));
+        let frames = search.iter().enumerate();
+        for (index, frame) in frames.filter(|(_, frame)| !frame.branches.is_empty()) {
+            tree.has_memory |= frame.graph.memory > 0;
+            tree.parents.push(Parent {
+                sample: sample(Frame::default()),
+                of_search: Some(index),
+            });
         }
         tree
     }
@@ -115,21 +138,26 @@ impl TreeSample {
     pub(crate) fn keep(&mut self, sample: SampledFrame) {
         self.has_memory |= sample.frame.graph.memory > 0;
         if !sample.frame.branches.is_empty() {
-            self.parents.push(sample);
+            self.parents.push(Parent {
+                sample,
+                of_search: None,
+            });
         }
     }
 
-    /// Draws children of the graphs that were run.
+    /// Draws children of the graphs that were run, or of the frames of the search.
     pub(crate) fn draw(
         &mut self,
+        search: &[Frame],
         width: usize,
         sizes: &SubtreeSizes,
         rng: &mut Rng,
     ) -> DrawnChildren {
         let mut children = Vec::new();
-        for (parent, sample) in self.parents.iter().enumerate() {
-            for (position, &branch) in sample.frame.branches.iter().enumerate() {
-                let shape = BranchShape::at(&sample.frame, branch);
+        for (parent, it) in self.parents.iter().enumerate() {
+            let frame = it.frame(search);
+            for (position, &branch) in frame.branches.iter().enumerate() {
+                let shape = BranchShape::at(frame, branch);
                 let size = sizes.size(shape);
                 children.push((parent, position, shape, size));
             }
@@ -142,7 +170,7 @@ impl TreeSample {
         if children.len() > width {
             self.thinned = true;
             children.sort_by(|one, other| one.3.total_cmp(&other.3));
-            let of_parent = children.iter().map(|it| self.parents[it.0].weight);
+            let of_parent = children.iter().map(|it| self.parents[it.0].sample.weight);
             let weighed = of_parent.zip(children.iter().map(|it| it.3));
             drawn = systematic_sample(&measures(weighed), width, rng);
         }
@@ -167,13 +195,21 @@ impl TreeSample {
     }
 
     /// Creates the next drawn child.
-    pub(crate) fn take(&mut self, drawn: &mut DrawnChildren) -> Option<SampledFrame> {
+    pub(crate) fn take(
+        &mut self,
+        search: &[Frame],
+        drawn: &mut DrawnChildren,
+    ) -> Option<SampledFrame> {
         let child = drawn.children.next()?;
         for done in &mut drawn.parents[drawn.parent..child.parent] {
-            done.frame = Frame::default();
+            done.sample.frame = Frame::default();
         }
         drawn.parent = child.parent;
         let parent = &mut drawn.parents[child.parent];
+        if let Some(index) = parent.of_search.take() {
+            parent.sample.frame.clone_from(&search[index]);
+        }
+        let parent = &mut parent.sample;
         let weight = parent.weight / child.share;
         self.branches += weight;
         self.taken.push(TakenBranch {

@@ -331,7 +331,7 @@ impl Strategy for CoverageGuided {
 
     fn end(&mut self, execution: &Execution, _ending: &Ending) {
         let gain = self.coverage.finish(execution);
-        if gain.requirements > 0 || gain.combinations > 0 {
+        if gain.requirements > 0 || gain.has_combination {
             self.corpus.add(&self.stream);
         }
         if self.phase == Phase::Singular {

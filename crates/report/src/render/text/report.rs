@@ -42,7 +42,9 @@ impl Report {
         }
         let name = self.check.as_ref();
         let name = name.map_or_else(String::new, |name| format!("{name}: "));
-        eprintln!("raddle: {name}{}", self.summary());
+        // Standard error has no buffer: each part of a text would be a system call.
+        let line = format!("raddle: {name}{}\n", self.summary());
+        eprint!("{line}");
         if let Some(advice) = &self.advice {
             eprintln!("raddle: {name}{advice}");
         }

@@ -3,7 +3,10 @@
 //! Time depends on the load of the machine, instruction counts do not. Every workload runs twice in a
 //! child process under valgrind, with a small and a large amount of work. The difference of the two
 //! counts, divided by the difference in work, leaves out what it costs to start the process and the
-//! check.
+//! check. Executions in native mode are counted by [single steps](stepping) instead.
+
+pub mod native;
+pub mod stepping;
 
 use std::io::ErrorKind;
 use std::process::{Command, Stdio};

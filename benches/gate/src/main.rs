@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use figures::{Build, Figures, Verdict, judge};
-use raddle_gate::{WORKLOADS, workload};
+use raddle_gate::{WORKLOADS, native, workload};
 
 const HELP: &str = "\
-Counts the instructions of raddle's hot path with valgrind, and compares them with the figures in
-benches/gate/figures.txt. Fails if a count is more than 3 % above its figure.
+Counts the instructions of raddle's hot path with valgrind, and those of an execution in native mode by
+single steps. Compares them with the figures in benches/gate/figures.txt. Fails if a
+count is more than 3 % above its figure.
 
 Usage: raddle-gate [--update | --print]
 
@@ -100,10 +101,17 @@ fn output(command: &mut Command) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn print() -> Result<bool, String> {
+/// Measures everything; calls the function with each name, unit and count.
+fn measure(mut see: impl FnMut(&str, &str, f64)) -> Result<(), String> {
     for workload in &WORKLOADS {
-        println!("{} {:.0}", workload.name, workload.measure()?);
+        see(workload.name, workload.unit, workload.measure()?);
     }
+    see("native_counted", "execution", native::measure()?);
+    Ok(())
+}
+
+fn print() -> Result<bool, String> {
+    measure(|name, _, count| println!("{name} {count:.0}"))?;
     Ok(true)
 }
 
@@ -111,11 +119,10 @@ fn update() -> Result<bool, String> {
     let mut figures = read()?;
     let counts = figures.of(build()?);
     counts.clear();
-    for workload in &WORKLOADS {
-        let count = workload.measure()?;
-        println!("{} {count:.0} per {}", workload.name, workload.unit);
-        counts.insert(workload.name.to_owned(), count.round() as u64);
-    }
+    measure(|name, unit, count| {
+        println!("{name} {count:.0} per {unit}");
+        counts.insert(name.to_owned(), count.round() as u64);
+    })?;
     let text = figures.to_text();
     std::fs::write(file(), text).map_err(|error| format!("{}: {error}", file().display()))?;
     Ok(true)
@@ -130,14 +137,13 @@ fn compare() -> Result<bool, String> {
         *figures.of(build.clone()) = of_parent()?;
     }
     let mut holds = true;
-    for workload in &WORKLOADS {
-        let count = workload.measure()?;
-        let (name, unit) = (workload.name, workload.unit);
-        let Some(&figure) = figures.of(build.clone()).get(name) else {
+    let figures = figures.of(build);
+    measure(|name, unit, count| {
+        let Some(&figure) = figures.get(name) else {
             println!("{name:24} {count:9.0} per {unit}, new");
-            continue;
+            return;
         };
-        let change = 100.0 * (count / figure as f64 - 1.0);
+        let change = 100.0 * (count / figure.max(1) as f64 - 1.0);
         let verdict = judge(count, figure);
         let note = match verdict {
             Verdict::Holds => "",
@@ -146,7 +152,7 @@ fn compare() -> Result<bool, String> {
         };
         println!("{name:24} {count:9.0} per {unit}, {change:+.1} %{note}");
         holds &= verdict != Verdict::Higher;
-    }
+    })?;
     if !holds {
         println!(
             "Some counts are more than 3 % above their figures. If that is the price of a change, write \

@@ -116,7 +116,10 @@ const REASONS: &[Reason] = &[
             ("rust/sync/modules.rs", &["FUNCTIONS", "MODULES", "UNSEEN"]),
             ("rust/sync/parker.rs", &["PARKS", "WAITS"]),
             ("rust/sync/parking_lot.rs", &["IS_USED"]),
-            ("rust/sync/sites.rs", &["ALONE", "IS_OPTIMISED", "SITES"]),
+            (
+                "rust/sync/sites.rs",
+                &["ALONE", "INSIDE", "IS_OPTIMISED", "SITES"],
+            ),
             ("threads/requests.rs", &["CANCELS", "SIGNALS"]),
         ],
     ),
@@ -124,6 +127,7 @@ const REASONS: &[Reason] = &[
         "numbers that must be the same in all executions: sites, values, threads and texts",
         &[
             ("entry/atomic128.rs", &["VALUES"]),
+            ("execution/call_tree.rs", &["CACHE", "NO_CALL", "TREE"]),
             ("execution/shadow_stack.rs", &["CHAINS"]),
             ("io/mod.rs", &["WISHES"]),
             ("threads/life.rs", &["NUMBERS"]),
@@ -145,17 +149,10 @@ const REASONS: &[Reason] = &[
          them, because every operation needs them without a detour",
         &[
             ("execution/mod.rs", &["RUNNING"]),
+            ("memory/shadow.rs", &["NOW"]),
             (
                 "execution/shadow_stack.rs",
-                &[
-                    "ARE_RETURNED",
-                    "CALLS",
-                    "CHANGES",
-                    "LAST",
-                    "LAST_CALL",
-                    "OFFSET",
-                    "OF_ATOMIC",
-                ],
+                &["CALLS", "CHANGES", "OFFSET", "OF_ATOMIC"],
             ),
         ],
     ),

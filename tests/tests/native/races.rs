@@ -153,6 +153,37 @@ fn a_race_tells_both_chains_of_calls_and_the_block() {
 }
 
 #[test]
+fn memory_that_seems_to_be_of_one_thread_alone_is_watched() {
+    let program = build("recorded.c", "recorded");
+    for (name, kind, said) in [
+        ("stack-beside", "data race", "main writes "),
+        ("own-beside", "data race", "main.1 writes "),
+        (
+            "word-beside",
+            "data race",
+            "main.1 reads memory `shared+3` at ",
+        ),
+        (
+            "ended",
+            "use after free",
+            "it reads memory of main.1, which has ended\n",
+        ),
+        (
+            "freed",
+            "use after free",
+            "it writes the beginning of a block of 8 bytes, made at ",
+        ),
+    ] {
+        fails(&program, name, kind).says(said);
+    }
+    // The same accesses in order, and stacks that one thread after the other has.
+    for name in ["stack", "own", "word", "reused"] {
+        let finished = run(&program, &[name], &[EXHAUSTIVE]);
+        assert_eq!(finished.exits(0).all_classes(), 1, "{name}");
+    }
+}
+
+#[test]
 fn races_are_the_same_whether_all_accesses_are_told_or_not() {
     let told = ("RADDLE_SHADOW", "off");
     let compare = |program: &Path, name: &str| {

@@ -54,6 +54,24 @@ macro_rules! clear_scratch {
     };
 }
 
+/// Instructions that return from a function without result, with the same registers cleared.
+macro_rules! return_cleared {
+    () => {
+        concat!(
+            "xor eax, eax\n",
+            "xor ecx, ecx\n",
+            "xor edx, edx\n",
+            "xor esi, esi\n",
+            "xor edi, edi\n",
+            "xor r8d, r8d\n",
+            "xor r9d, r9d\n",
+            "xor r10d, r10d\n",
+            "xor r11d, r11d\n",
+            "ret\n",
+        )
+    };
+}
+
 /// Instructions that jump to a label unless the caller is the running guest. `rax` is clobbered.
 macro_rules! unless_guest {
     ($label:literal) => {
@@ -68,6 +86,6 @@ macro_rules! unless_guest {
 }
 
 pub(crate) use {
-    clear_scratch, restore_arguments, restore_preserved, save_arguments, save_preserved,
-    unless_guest,
+    clear_scratch, restore_arguments, restore_preserved, return_cleared, save_arguments,
+    save_preserved, unless_guest,
 };

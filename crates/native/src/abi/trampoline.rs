@@ -171,30 +171,45 @@ macro_rules! watching_asm {
 /// Defines functions that the program calls by these names, as [`entry!`] does; they run on the
 /// alternate stack and return.
 macro_rules! on_alternate_stack {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal);)*) => {
-        $(
-            const _: extern "C" fn($($type,)* usize) -> $result = $to;
+    ($($function:tt)*) => {
+        $crate::abi::trampoline::switching!([cfg_attr(not(test), unsafe(no_mangle))] $($function)*);
+    };
+}
 
-            #[cfg_attr(not(test), unsafe(no_mangle))]
-            #[unsafe(naked)]
-            extern "C" fn $name($($argument: $type),*) -> $result {
-                $crate::abi::trampoline::switching_asm!(
-                    $result;
-                    [
-                        concat!("mov ", $register, ", [rsp]"),
-                        $crate::abi::trampoline::switch_stack!(),
-                        // The stack is aligned afterwards.
-                        "push r11",
-                        "push r11",
-                        "call {to}",
-                        "pop rsp",
-                        $crate::abi::registers::clear_scratch!(),
-                        "ret",
-                    ]
-                    to = sym $to,
-                )
-            }
-        )*
+/// As [`on_alternate_stack!`], for functions to which those that the program calls jump.
+macro_rules! out_of_line {
+    ($($function:tt)*) => {
+        $crate::abi::trampoline::switching!([cold] $($function)*);
+    };
+}
+
+/// Defines functions with an attribute; they run on the alternate stack and return.
+macro_rules! switching {
+    ([$($attribute:tt)*]) => {};
+    ([$($attribute:tt)*] fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty as $to:ident($register:literal); $($rest:tt)*) => {
+        const _: extern "C" fn($($type,)* usize) -> $result = $to;
+
+        #[$($attribute)*]
+        #[unsafe(naked)]
+        extern "C" fn $name($($argument: $type),*) -> $result {
+            $crate::abi::trampoline::switching_asm!(
+                $result;
+                [
+                    concat!("mov ", $register, ", [rsp]"),
+                    $crate::abi::trampoline::switch_stack!(),
+                    // The stack is aligned afterwards.
+                    "push r11",
+                    "push r11",
+                    "call {to}",
+                    "pop rsp",
+                    $crate::abi::registers::clear_scratch!(),
+                    "ret",
+                ]
+                to = sym $to,
+            )
+        }
+
+        $crate::abi::trampoline::switching!([$($attribute)*] $($rest)*);
     };
 }
 
@@ -400,8 +415,9 @@ macro_rules! jumping_stand_in {
 }
 
 pub(crate) use {
-    departing, entry, go_back, guest_asm, jumping_stand_in, on_alternate_stack, replace, stand_in,
-    switch_stack, switching_asm, watch, watched, watched_full, watched_stand_in, watching_asm,
+    departing, entry, go_back, guest_asm, jumping_stand_in, on_alternate_stack, out_of_line,
+    replace, stand_in, switch_stack, switching, switching_asm, watch, watched, watched_full,
+    watched_stand_in, watching_asm,
 };
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ fn run(
     let reports_reads = settings.uninitialised.unwrap_or(false) && reads_can_be_reported();
     unwritten::begin_check(reports_reads);
     unwritten_reads::begin_check();
-    shadow_stack::return_all(reports_reads);
+    shadow_stack::report_all(reports_reads);
     plain_choices::begin_check(settings.plain, settings.memory, keeps_going);
     let pinned = substrate::begin();
     let whole = || {

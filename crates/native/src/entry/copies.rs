@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::plain::access_range;
+use super::plain::{access_range, copy_range};
 use crate::abi::trampoline::on_alternate_stack;
 
 on_alternate_stack! {
@@ -15,8 +15,7 @@ on_alternate_stack! {
 }
 
 extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize, code: usize) -> *mut c_void {
-    access_range(from as usize, size, false, code);
-    access_range(to as usize, size, true, code);
+    copy_range(from as usize, to as usize, size, code);
     // SAFETY: callers of `memcpy`, `memmove` and `memset` promise buffers of this size, and the program has
     // called one of them.
     unsafe { libc::memmove(to, from, size) }

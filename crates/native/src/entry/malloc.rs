@@ -15,7 +15,7 @@ use crate::execution::{running, shadow_stack};
 use crate::host::{loaded, mode, phase};
 use crate::memory::blocks::{self, Bad};
 use crate::memory::heap::{self, ALIGNMENT, LIMIT_NAME};
-use crate::memory::{heap_range, shadow, unwritten};
+use crate::memory::{heap_range, unwritten};
 use crate::rust::channels;
 use crate::threads::{failure, heap_use};
 
@@ -95,7 +95,6 @@ fn give_up(piece: *mut u8, what: &'static str, code: usize) {
             heap::count_freed();
             // Uses of the block by other threads must happen before this.
             plain::access_to_free(address, size, code);
-            shadow::forget(address..address + size);
             blocks::is_freed(address);
         }
         Err(bad) => plain::fail(bad, address, what, site),

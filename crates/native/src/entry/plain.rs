@@ -6,11 +6,17 @@
 //! These functions stay in guest mode, which is cheap: no other thread may run meanwhile. The state
 //! of memory is in `memory/shadow.rs`.
 
+use std::arch::naked_asm;
+use std::mem::offset_of;
+
 use crate::abi::guest_ptr::GuestPtr;
-use crate::abi::trampoline::on_alternate_stack;
-use crate::execution::shadow_stack;
+use crate::abi::trampoline::{on_alternate_stack, out_of_line};
+use crate::execution::call_tree::Call;
+use crate::execution::shadow_stack::{self, Calls};
 use crate::host::mode::is_guest;
 use crate::memory::blocks::Bad;
+use crate::memory::granule::Granule;
+use crate::memory::shadow::{Now, PAGE, RECENT, RecentPage, WORD};
 use crate::memory::{plain_choices, shadow, unwritten};
 use crate::rust::sync;
 use crate::threads::heap_use::{self, Use};
@@ -19,16 +25,27 @@ use crate::threads::{failure, unwritten_reads};
 /// Records an access of `size` bytes by the running thread.
 #[inline]
 pub(crate) fn access_range(address: usize, size: usize, writes: bool, code: usize) {
-    if size == 0
-        || !is_guest()
-        // Code of the user's may be inlined in std's.
-        || shadow_stack::region().is_inside() && sync::region(code).is_inside()
-        || plain_choices::need_more() && access_with_more(address, size, writes, code)
-    {
+    if is_guest() && !sync::is_inside(code) {
+        access_outside(address, size, writes, code);
+    }
+}
+
+/// In guest mode: as [`access_range`], in code that is not internal to std.
+#[inline]
+fn access_outside(address: usize, size: usize, writes: bool, code: usize) {
+    if size == 0 || plain_choices::need_more() && access_with_more(address, size, writes, code) {
         return;
     }
     if let Some(bad) = shadow::access(address, size, writes, code) {
         fail(bad, address, verb(writes), shadow_stack::users(code));
+    }
+}
+
+/// Records that the running thread copies `size` bytes.
+pub(crate) fn copy_range(from: usize, to: usize, size: usize, code: usize) {
+    if is_guest() && !sync::is_inside(code) {
+        access_outside(from, size, false, code);
+        access_outside(to, size, true, code);
     }
 }
 
@@ -69,9 +86,9 @@ fn access_explored(address: usize, size: usize, writes: bool, code: usize) -> bo
 /// In guest mode: records that the running thread frees a block. All plain accesses of it must
 /// happen before that.
 pub(crate) fn access_to_free(address: usize, size: usize, code: usize) {
-    let is_inside = || shadow_stack::region().is_inside() && sync::region(code).is_inside();
-    if size > 0 && !is_inside() {
-        shadow::access_to_free(address, size, code);
+    match size > 0 && !sync::is_inside(code) {
+        true => shadow::access_to_free(address, size, code),
+        false => shadow::forget(address..address + size),
     }
 }
 
@@ -91,8 +108,135 @@ pub(crate) fn fail(bad: Bad, address: usize, what: &'static str, site: usize) ->
     })
 }
 
-/// Defines the functions for accesses of each size.
+/// Instructions that return if the access, of an address in `rdi`, has nothing to record. Otherwise they jump
+/// to `{anew}`.
+///
+/// * It is internal to std, and the call site is known for that.
+/// * It is of one word which the thread has written since its last event, or read if it reads. Parts of the
+///   word have no other past then. `{index}` and `{thread}` are the fields of the last access of that kind.
+///   A write outside of the thread's own stack is recorded once in each epoch, for threads that wait.
+macro_rules! unless_recorded {
+    () => {
+        concat!(
+            "mov rax, fs:[0x10]\n",
+            "cmp rax, [rip + {guest}]\n",
+            "jne 4f\n",
+            "mov r11, [rip + {offset}]\n",
+            "mov r11, fs:[r11 + {last}]\n",
+            "test r11, r11\n",
+            "je 2f\n",
+            "cmp byte ptr [r11 + {is_inside}], 0\n",
+            "je 2f\n",
+            "mov rax, [rsp]\n",
+            "mov ecx, eax\n",
+            "and ecx, {mask}\n",
+            "lea rdx, [rip + {inside}]\n",
+            "lea rax, [rax + rax + 1]\n",
+            "cmp [rdx + rcx * 8], rax\n",
+            "je 4f\n",
+            "2:\n",
+            "mov r11, [rip + {now}]\n",
+            "test r11, r11\n",
+            "je {anew}\n",
+            "mov rax, [rip + {epoch}]\n",
+            "cmp rax, [r11 + {now_epoch}]\n",
+            "jne {anew}\n",
+            "cmp byte ptr [r11 + {has_forgotten}], {not_forgotten}\n",
+            "jne 5f\n",
+            "cmp rdi, rsp\n",
+            "jb {anew}\n",
+            "cmp rdi, [r11 + {end_of_stack}]\n",
+            "jae {anew}\n",
+            "5:\n",
+            "mov eax, edi\n",
+            "and eax, 7\n",
+            "cmp eax, 8 - {size}\n",
+            "ja {anew}\n",
+            "mov rax, rdi\n",
+            "shr rax, 12\n",
+            "movzx ecx, al\n",
+            "shl ecx, 4\n",
+            "cmp [r11 + rcx + {recent}], rax\n",
+            "jne {anew}\n",
+            "mov r10, [r11 + rcx + {recent} + 8]\n",
+            "mov eax, edi\n",
+            "and eax, 0xff8\n",
+            "lea r10, [r10 + rax * 4]\n",
+            "mov eax, [r11 + {stamp}]\n",
+            "cmp [r10 + {meta}], eax\n",
+            "jne {anew}\n",
+            "mov eax, [r11 + {now_index}]\n",
+            "movzx ecx, word ptr [r11 + {now_thread}]\n",
+            "cmp [r10 + {write_index}], eax\n",
+            "jne 3f\n",
+            "cmp [r10 + {write_thread}], cx\n",
+            "je 4f\n",
+            "3:\n",
+            "cmp [r10 + {index}], eax\n",
+            "jne {anew}\n",
+            "cmp [r10 + {thread}], cx\n",
+            "jne {anew}\n",
+            "4:\n",
+            $crate::abi::registers::return_cleared!(),
+        )
+    };
+}
+
+// The instructions above compute these.
+const _: () = assert!(sync::INSIDE.len().is_power_of_two());
+const _: () = assert!(PAGE == 1 << 12 && RECENT == 1 << 8 && size_of::<RecentPage>() == 1 << 4);
+const _: () = assert!(offset_of!(RecentPage, page) == 0 && offset_of!(RecentPage, granules) == 8);
+const _: () = assert!(WORD == 8 && size_of::<Granule>() == 4 * WORD);
+
+/// Defines the functions for accesses of each size up to a word.
 macro_rules! accesses {
+    ($($($name:ident)*, $anew:ident, $inner:ident: $writes:literal, $size:literal, $index:ident, $thread:ident;)*) => {
+        $(
+            extern "C" fn $inner(address: usize, code: usize) {
+                access_range(address, $size, $writes, code);
+            }
+            out_of_line! {
+                fn $anew(address: usize) -> () as $inner("rsi");
+            }
+            $(
+                #[cfg_attr(not(test), unsafe(no_mangle))]
+                #[unsafe(naked)]
+                extern "C" fn $name(address: usize) {
+                    naked_asm!(
+                        unless_recorded!(),
+                        guest = sym crate::abi::guest::GUEST,
+                        offset = sym shadow_stack::OFFSET,
+                        last = const offset_of!(Calls, last),
+                        is_inside = const offset_of!(Call, is_inside),
+                        inside = sym sync::INSIDE,
+                        mask = const sync::INSIDE.len() - 1,
+                        now = sym shadow::NOW,
+                        epoch = sym crate::host::mode::EPOCH,
+                        size = const $size,
+                        has_forgotten = const offset_of!(Now, has_forgotten),
+                        // No value for reads, to which that does not matter.
+                        not_forgotten = const if $writes { 0 } else { 2 },
+                        end_of_stack = const offset_of!(Now, end_of_stack),
+                        now_epoch = const offset_of!(Now, epoch),
+                        recent = const offset_of!(Now, recent),
+                        stamp = const offset_of!(Now, stamp),
+                        now_index = const offset_of!(Now, index),
+                        now_thread = const offset_of!(Now, thread),
+                        meta = const offset_of!(Granule, meta),
+                        write_index = const offset_of!(Granule, write_index),
+                        write_thread = const offset_of!(Granule, write_thread),
+                        index = const offset_of!(Granule, $index),
+                        thread = const offset_of!(Granule, $thread),
+                        anew = sym $anew,
+                    )
+                }
+            )*
+        )*
+    };
+}
+
+/// Defines the functions for larger accesses.
+macro_rules! large_accesses {
     ($($($name:ident)*, $inner:ident: $writes:literal, $size:literal;)*) => {
         $(
             extern "C" fn $inner(address: usize, code: usize) {
@@ -106,25 +250,34 @@ macro_rules! accesses {
 }
 
 accesses! {
-    __tsan_read1 __tsan_volatile_read1 __tsan_unaligned_volatile_read1, read1: false, 1;
+    __tsan_read1 __tsan_volatile_read1 __tsan_unaligned_volatile_read1,
+        read1_anew, read1: false, 1, read_index, read_thread;
     __tsan_read2 __tsan_unaligned_read2 __tsan_volatile_read2 __tsan_unaligned_volatile_read2,
-        read2: false, 2;
+        read2_anew, read2: false, 2, read_index, read_thread;
     __tsan_read4 __tsan_unaligned_read4 __tsan_volatile_read4 __tsan_unaligned_volatile_read4,
-        read4: false, 4;
+        read4_anew, read4: false, 4, read_index, read_thread;
     __tsan_read8 __tsan_unaligned_read8 __tsan_volatile_read8 __tsan_unaligned_volatile_read8
-        __tsan_vptr_read, read8: false, 8;
+        __tsan_vptr_read,
+        read8_anew, read8: false, 8, read_index, read_thread;
+    __tsan_write1 __tsan_volatile_write1 __tsan_unaligned_volatile_write1 __tsan_read_write1,
+        write1_anew, write1: true, 1, write_index, write_thread;
+    __tsan_write2 __tsan_unaligned_write2 __tsan_volatile_write2 __tsan_unaligned_volatile_write2
+        __tsan_read_write2 __tsan_unaligned_read_write2,
+        write2_anew, write2: true, 2, write_index, write_thread;
+    __tsan_write4 __tsan_unaligned_write4 __tsan_volatile_write4 __tsan_unaligned_volatile_write4
+        __tsan_read_write4 __tsan_unaligned_read_write4,
+        write4_anew, write4: true, 4, write_index, write_thread;
+    __tsan_write8 __tsan_unaligned_write8 __tsan_volatile_write8 __tsan_unaligned_volatile_write8
+        __tsan_read_write8 __tsan_unaligned_read_write8,
+        write8_anew, write8: true, 8, write_index, write_thread;
+}
+
+large_accesses! {
     __tsan_read16 __tsan_unaligned_read16 __tsan_volatile_read16 __tsan_unaligned_volatile_read16,
         read16: false, 16;
-    __tsan_write1 __tsan_volatile_write1 __tsan_unaligned_volatile_write1
-        __tsan_read_write1, write1: true, 1;
-    __tsan_write2 __tsan_unaligned_write2 __tsan_volatile_write2 __tsan_unaligned_volatile_write2
-        __tsan_read_write2 __tsan_unaligned_read_write2, write2: true, 2;
-    __tsan_write4 __tsan_unaligned_write4 __tsan_volatile_write4 __tsan_unaligned_volatile_write4
-        __tsan_read_write4 __tsan_unaligned_read_write4, write4: true, 4;
-    __tsan_write8 __tsan_unaligned_write8 __tsan_volatile_write8 __tsan_unaligned_volatile_write8
-        __tsan_read_write8 __tsan_unaligned_read_write8, write8: true, 8;
-    __tsan_write16 __tsan_unaligned_write16 __tsan_volatile_write16 __tsan_unaligned_volatile_write16
-        __tsan_read_write16 __tsan_unaligned_read_write16, write16: true, 16;
+    __tsan_write16 __tsan_unaligned_write16 __tsan_volatile_write16
+        __tsan_unaligned_volatile_write16 __tsan_read_write16 __tsan_unaligned_read_write16,
+        write16: true, 16;
 }
 
 on_alternate_stack! {

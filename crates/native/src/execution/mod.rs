@@ -1,5 +1,6 @@
 //! The running execution.
 
+pub(crate) mod call_tree;
 pub(crate) mod part;
 pub(crate) mod pending_stores;
 pub(crate) mod shadow_stack;

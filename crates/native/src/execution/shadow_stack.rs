@@ -4,42 +4,46 @@
 //! *chain* of calls that led to it. An operation in a library without instrumentation, such as
 //! C++'s own, gets a place in the program: the last call by instrumented code.
 //!
+//! The calls of a thread are a path of the [call tree](super::call_tree).
+//!
 //! A chain is a small number, the same in every execution. In a *site* it is in the bits above the
 //! address of the instruction, which has at most 48 bits.
 
 use std::cell::Cell;
+use std::ptr::null;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use super::call_tree::{self, Call};
 use crate::abi::{alternate_stack, guest};
 use crate::host::addresses::Table;
+use crate::host::loaded;
 use crate::host::process_state::ProcessState;
-use crate::host::{loaded, mode};
 use crate::names::regions;
 use crate::names::rust_paths::FunctionKind;
 
-/// Maximum depth of recorded calls; a deeper call is not recorded.
-const DEEPEST: usize = 256;
+/// Maximum length of a chain; deeper calls have the chain of the call at that depth.
+const LONGEST: u32 = 256;
 /// Number of bits of a site that are the address of an instruction.
 const CODE_BITS: u32 = 48;
 /// Number of words of a stack that are searched for the address of a call.
 const LOOK_AT: usize = 2048;
 
-struct Calls {
-    depth: Cell<usize>,
-    /// Number of valid entries of `chains`.
-    known: Cell<usize>,
-    from: [Cell<usize>; DEEPEST],
-    /// An instruction of each entered function.
-    into: [Cell<usize>; DEEPEST],
-    chains: [Cell<u16>; DEEPEST],
-    /// One more than the index of the last call by the user's code, for each depth. The first
-    /// `known_users` entries are valid.
-    users: [Cell<u16>; DEEPEST],
-    known_users: Cell<usize>,
-    /// Region of Rust's standard library that the thread is in, and its region before each call.
-    region: Cell<FunctionKind>,
-    regions: [Cell<FunctionKind>; DEEPEST],
+/// The call stack of a thread. All of it is 0 when the thread begins. The assembly of `entry/functions.rs`
+/// uses it.
+#[repr(C)]
+pub(crate) struct Calls {
+    /// The last call; null in a thread that is in none.
+    pub(crate) last: Cell<*const Call>,
+    pub(crate) marks: Marks,
+}
+
+/// State of a thread inside of a function of the standard library. Leaving a function changes nothing
+/// in it while all of it is 0.
+#[repr(C, align(8))]
+pub(crate) struct Marks {
+    /// Number of calls that were not recorded.
+    unrecorded: Cell<u32>,
     /// True if the next access of memory there is an operation; `has_deadline` if that has a
     /// deadline.
     is_armed: Cell<bool>,
@@ -54,26 +58,21 @@ struct Calls {
 thread_local! {
     static CALLS: Calls = const {
         Calls {
-            depth: Cell::new(0),
-            known: Cell::new(0),
-            from: [const { Cell::new(0) }; DEEPEST],
-            into: [const { Cell::new(0) }; DEEPEST],
-            chains: [const { Cell::new(0) }; DEEPEST],
-            users: [const { Cell::new(0) }; DEEPEST],
-            known_users: Cell::new(0),
-            region: Cell::new(FunctionKind::User),
-            regions: [const { Cell::new(FunctionKind::User) }; DEEPEST],
-            is_armed: Cell::new(false),
-            is_modelled: Cell::new(false),
-            is_answered: Cell::new(false),
-            has_deadline: Cell::new(false),
+            last: Cell::new(null()),
+            marks: Marks {
+                unrecorded: Cell::new(0),
+                is_armed: Cell::new(false),
+                is_modelled: Cell::new(false),
+                is_answered: Cell::new(false),
+                has_deadline: Cell::new(false),
+            },
         }
     };
 }
 
 /// Distance of `CALLS` from the thread pointer, in bytes, once a check has begun. It is the same in
 /// all threads, because libraries that a program starts with have static thread-local storage.
-static OFFSET: AtomicUsize = AtomicUsize::new(0);
+pub(crate) static OFFSET: AtomicUsize = AtomicUsize::new(0);
 
 /// Calls the function with the calling thread's `CALLS`.
 #[inline(always)]
@@ -139,46 +138,43 @@ pub(crate) fn unfold(site: usize) -> Vec<usize> {
     codes
 }
 
-impl Calls {
-    /// Returns the chain that led to the function at this depth.
-    fn chain(&self, depth: usize) -> u16 {
-        let mut chain = match self.known.get().min(depth) {
-            0 => 0,
-            known => self.chains[known - 1].get(),
-        };
-        if self.known.get() < depth
-            && let Some(mut chains) = CHAINS.try_get()
-        {
-            for index in self.known.get()..depth {
-                chain = chains.longer(chain, self.from[index].get(), self.into[index].get());
-                self.chains[index].set(chain);
-            }
-            self.known.set(depth);
-        }
+/// Returns the chain that led to a function.
+fn chain(last: *const Call) -> u16 {
+    let Some(call) = call_tree::at(last) else {
+        return 0;
+    };
+    call.chain.get().unwrap_or_else(|| number_chain(call))
+}
+
+#[cold]
+fn number_chain(call: &Call) -> u16 {
+    let skipped = (call.depth + 1).saturating_sub(LONGEST) as usize;
+    let path: Vec<&Call> = call.path().skip(skipped).collect();
+    let Some(mut chains) = CHAINS.try_get() else {
+        return 0;
+    };
+    let chain = path.iter().rev().fold(0, |chain, call| {
+        let known = call.chain.get();
+        let chain = known.unwrap_or_else(|| chains.longer(chain, call.from, call.into));
+        call.chain.set(Some(chain));
         chain
-    }
+    });
+    call.chain.set(Some(chain));
+    chain
+}
 
-    fn depth(&self) -> usize {
-        self.depth.get().min(DEEPEST)
-    }
-
-    /// Returns the index of the last call by the user's code up to this depth. Results stay valid
-    /// until functions are left and others entered.
-    fn users_call(&self, depth: usize) -> Option<usize> {
-        let first = self.known_users.get().min(depth);
-        let mut last = match first {
-            0 => 0,
-            known => self.users[known - 1].get(),
-        };
-        for index in first..depth {
-            if !is_foreign(self.from[index].get()) {
-                last = index as u16 + 1;
-            }
-            self.users[index].set(last);
-        }
-        self.known_users.set(self.known_users.get().max(depth));
-        usize::from(last).checked_sub(1)
-    }
+/// Returns the site of the last call by the user's code; 0 if there is none.
+fn users_call(last: *const Call) -> usize {
+    let Some(call) = call_tree::at(last) else {
+        return 0;
+    };
+    call.users.get().unwrap_or_else(|| {
+        let mut path = call.path();
+        let found = path.find(|call| !is_foreign(call.from));
+        let site = found.map_or(0, |call| join(call.from, chain(call.parent)));
+        call.users.set(Some(site));
+        site
+    })
 }
 
 /// Owner of code.
@@ -202,60 +198,59 @@ pub(crate) fn begin() {
     OWN.get_or_init(|| ranges(Whose::Users));
     let own = CALLS.with(|calls| &raw const *calls as usize);
     OFFSET.store(own.wrapping_sub(guest::thread_pointer()), Relaxed);
-    ARE_RETURNED.store(ARE_WANTED.load(Relaxed) || regions::is_rust(), Relaxed);
     // A thread of the last execution may have ended inside an operation.
     end_atomic();
+    call_tree::begin();
     with(|calls| {
-        calls.depth.set(0);
-        calls.known.set(0);
-        calls.known_users.set(0);
-        calls.region.set(FunctionKind::User);
-        calls.is_armed.set(false);
-        calls.is_modelled.set(false);
-        calls.is_answered.set(false);
-        calls.has_deadline.set(false);
+        let Calls { last, marks } = calls;
+        last.set(null());
+        marks.unrecorded.set(0);
+        marks.is_armed.set(false);
+        marks.is_modelled.set(false);
+        marks.is_answered.set(false);
+        marks.has_deadline.set(false);
     });
 }
 
 /// In guest mode: returns the part of Rust's standard library that the running thread is in.
 #[inline]
 pub(crate) fn region() -> FunctionKind {
-    with(|calls| calls.region.get())
+    with(|calls| call_tree::region(calls.last.get()))
 }
 
 /// In guest mode: true if the next access of memory is an operation.
 #[inline]
 pub(crate) fn is_armed() -> bool {
-    with(|calls| calls.is_armed.get())
+    with(|calls| calls.marks.is_armed.get())
 }
 
 /// In guest mode: records that the operation is about to be performed.
 pub(crate) fn disarm() {
     with(|calls| {
-        calls.is_armed.set(false);
-        calls.is_modelled.set(true);
+        calls.marks.is_armed.set(false);
+        calls.marks.is_modelled.set(true);
     });
 }
 
 /// In guest mode: true if one operation represents all accesses here.
 pub(crate) fn is_modelled() -> bool {
-    with(|calls| calls.is_modelled.get())
+    with(|calls| calls.marks.is_modelled.get())
 }
 
 /// In guest mode: true if the running thread is in a receive of a channel that has found no message.
 #[inline]
 pub(crate) fn is_answered() -> bool {
-    with(|calls| calls.is_answered.get())
+    with(|calls| calls.marks.is_answered.get())
 }
 
 /// In guest mode: records that the receive has found no message, until its function is left.
 pub(crate) fn set_answered() {
-    with(|calls| calls.is_answered.set(true));
+    with(|calls| calls.marks.is_answered.set(true));
 }
 
 /// In guest mode: true if the wait of the running thread has a deadline.
 pub(crate) fn has_deadline() -> bool {
-    with(|calls| calls.has_deadline.get())
+    with(|calls| calls.marks.has_deadline.get())
 }
 
 /// True if the code is this library's own, which may run in a handler while a guest is interrupted.
@@ -277,36 +272,13 @@ fn is_systems(code: usize) -> bool {
     foreign.iter().any(|range| range.contains(&code))
 }
 
-/// Number of times that any function was entered or left.
-static CHANGES: AtomicU64 = AtomicU64::new(1);
-/// Counter and epoch at which the chain of the running thread was computed, and the chain.
-static LAST: ProcessState<(u64, u64, u16)> = ProcessState::new((0, 0, 0));
-
-/// As [`LAST`], for the site of the user's call of a function that is not the user's.
-static LAST_CALL: ProcessState<(u64, u64, usize)> = ProcessState::new((0, 0, 0));
-
 /// In guest mode: returns the site of an instruction of instrumented code.
-///
-/// The counter and the epoch are not kept in variables across calls. They would be on the guest's
-/// stack, and a loop that waits is recognised by an unchanged stack.
 #[inline]
 pub(crate) fn site(code: usize) -> usize {
-    let now = || (CHANGES.load(Relaxed), mode::epoch());
-    let is_now = |last: (u64, u64)| last == now();
-    if regions::kind(code) != FunctionKind::User {
-        let mut last = LAST_CALL.get();
-        if !is_now((last.0, last.1)) {
-            last.2 = users(code);
-            (last.0, last.1) = now();
-        }
-        return last.2;
+    match regions::kind(code) {
+        FunctionKind::User => with(|calls| join(code, chain(calls.last.get()))),
+        _ => users(code),
     }
-    let mut last = LAST.get();
-    if !is_now((last.0, last.1)) {
-        last.2 = with(|calls| calls.chain(calls.depth()));
-        (last.0, last.1) = now();
-    }
-    join(code, last.2)
 }
 
 /// In guest mode: returns the site of the instruction if it is the user's, and otherwise of the
@@ -314,21 +286,21 @@ pub(crate) fn site(code: usize) -> usize {
 #[inline]
 pub(crate) fn users(code: usize) -> usize {
     with(|calls| {
-        let depth = calls.depth();
+        let last = calls.last.get();
         if !is_foreign(code) {
-            return join(code, calls.chain(depth));
+            return join(code, chain(last));
         }
         // Code that is not the user's may have been called from here without instrumentation.
-        if let Some(index) = depth.checked_sub(1)
-            && regions::kind(calls.into[index].get()) == FunctionKind::User
-            && let Some(function) = regions::users_function(calls.into[index].get())
-            && let Some(call) = called_by(&function, calls.into[index].get())
+        if let Some(call) = call_tree::at(last)
+            && call.kind == FunctionKind::User
+            && let Some(function) = regions::users_function(call.into)
+            && let Some(found) = called_by(&function, call.into)
         {
-            return join(call, calls.chain(depth));
+            return join(found, chain(last));
         }
-        match calls.users_call(depth) {
-            Some(index) => join(calls.from[index].get(), calls.chain(index)),
-            None => code,
+        match users_call(last) {
+            0 => code,
+            site => site,
         }
     })
 }
@@ -341,10 +313,7 @@ pub(crate) fn caller_site() -> usize {
 
 /// In guest mode: returns an instruction of the function that the running thread entered last.
 pub(crate) fn entered() -> Option<usize> {
-    with(|calls| {
-        let index = calls.depth().checked_sub(1)?;
-        Some(calls.into[index].get())
-    })
+    with(|calls| Some(call_tree::at(calls.last.get())?.into))
 }
 
 /// Calls of the thread that is about to perform an atomic operation; null if there is none.
@@ -372,16 +341,16 @@ pub(crate) fn atomic() -> Option<&'static str> {
     // SAFETY: the pointer is null or to `CALLS` of the thread whose operation runs, which waits
     // until the operation is performed.
     let calls = unsafe { OF_ATOMIC.load(Relaxed).as_ref() }?;
-    let last = calls.into[..calls.depth()].iter().rev().take(NEAR);
-    last.map(Cell::get).find_map(regions::atomic)
+    let last = call_tree::at(calls.last.get())?.path().take(NEAR);
+    last.map(|call| call.into).find_map(regions::atomic)
 }
 
 /// In guest mode: returns the address of the call `above` levels above the running function, if
 /// known.
 pub(crate) fn caller(above: usize) -> Option<usize> {
     with(|calls| {
-        let index = calls.depth().checked_sub(above + 1)?;
-        Some(calls.from[index].get())
+        let mut path = call_tree::at(calls.last.get())?.path();
+        Some(path.nth(above)?.from)
     })
 }
 
@@ -464,83 +433,79 @@ pub(crate) struct Entered {
     pub(crate) depth: usize,
 }
 
-/// True if the check asks for every function that is entered.
-static ARE_WANTED: AtomicBool = AtomicBool::new(false);
-/// True if [`push`] returns functions, in the running execution.
-static ARE_RETURNED: AtomicBool = AtomicBool::new(false);
+/// True if the check asks for every entry and exit of a function.
+pub(crate) static ARE_WANTED: AtomicBool = AtomicBool::new(false);
+/// Number of times that any function was entered or left, in a check that asks for it.
+static CHANGES: AtomicU64 = AtomicU64::new(1);
 
-/// A check begins: [`push`] returns every function, or only those of programs in Rust.
-pub(crate) fn return_all(are_wanted: bool) {
+/// A check begins, which asks for every entry and exit or does not.
+pub(crate) fn report_all(are_wanted: bool) {
     ARE_WANTED.store(are_wanted, Relaxed);
 }
 
 /// In guest mode: records the entry of a function by a call at `caller`; `code` is an instruction
 /// of the function.
-#[inline]
 pub(crate) fn push(caller: usize, code: usize) -> Option<Entered> {
-    let entered = with(|calls| {
-        let depth = calls.depth.get();
-        if let Some(from) = calls.from.get(depth) {
-            from.set(caller);
-            calls.into[depth].set(code);
-            calls.known.set(calls.known.get().min(depth));
-            calls.known_users.set(calls.known_users.get().min(depth));
-            calls.regions[depth].set(calls.region.get());
-        }
-        calls.depth.set(depth + 1);
-        if !ARE_RETURNED.load(Relaxed) {
+    change();
+    with(|calls| {
+        let Calls { last, marks } = calls;
+        let before = call_tree::region(last.get());
+        let call = match marks.unrecorded.get() {
+            0 => call_tree::enter(last.get(), caller, code),
+            _ => None,
+        };
+        let Some(&Call { kind, depth, .. }) = call.inspect(|&call| last.set(call)) else {
+            marks.unrecorded.set(marks.unrecorded.get() + 1);
             return None;
-        }
-        let kind = regions::kind(code);
-        let before = calls.region.get();
-        calls.region.set(kind.entered_from(before));
+        };
         // Where an optimiser inlines after instrumentation, the entry of another function is one of this function.
         if kind.is_special() && kind != before {
-            calls.is_armed.set(true);
-            calls.is_modelled.set(false);
-            calls
+            marks.is_armed.set(true);
+            marks.is_modelled.set(false);
+            marks
                 .has_deadline
-                .set(calls.has_deadline.get() | (kind == FunctionKind::Deadline));
+                .set(marks.has_deadline.get() | (kind == FunctionKind::Deadline));
         }
         Some(Entered {
             kind,
             before,
-            depth,
+            depth: depth as usize,
         })
-    });
-    change();
-    entered
+    })
 }
 
 /// In guest mode: records that the function entered last is left.
-#[inline]
 pub(crate) fn pop() {
+    change();
     with(|calls| {
-        let depth = calls.depth.get().saturating_sub(1);
-        calls.depth.set(depth);
-        if let Some(before) = calls.regions.get(depth) {
-            let after = calls.region.replace(before.get());
-            if after != before.get() {
-                calls.is_armed.set(false);
-                calls.is_modelled.set(false);
-                calls
-                    .is_answered
-                    .set(calls.is_answered.get() && before.get() == FunctionKind::ChannelReceive);
-                calls
-                    .has_deadline
-                    .set(calls.has_deadline.get() && after != FunctionKind::Deadline);
-            }
+        let Calls { last, marks } = calls;
+        if marks.unrecorded.get() > 0 {
+            marks.unrecorded.set(marks.unrecorded.get() - 1);
+            return;
+        }
+        let Some(call) = call_tree::at(last.get()) else {
+            return;
+        };
+        last.set(call_tree::leave(call));
+        let (after, before) = (call.region, call_tree::region(last.get()));
+        if after != before {
+            marks.is_armed.set(false);
+            marks.is_modelled.set(false);
+            marks
+                .is_answered
+                .set(marks.is_answered.get() && before == FunctionKind::ChannelReceive);
+            marks
+                .has_deadline
+                .set(marks.has_deadline.get() && after != FunctionKind::Deadline);
         }
     });
-    change();
 }
 
-/// Returns the number of times that any function was entered or left.
+/// Returns the number of times that any function was entered or left, in a check that asks for it.
 pub(crate) fn changes() -> u64 {
     CHANGES.load(Relaxed)
 }
 
-#[inline]
 fn change() {
     CHANGES.store(CHANGES.load(Relaxed).wrapping_add(1), Relaxed);
 }

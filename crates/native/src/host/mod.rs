@@ -10,6 +10,7 @@ pub(crate) mod lock;
 pub(crate) mod mode;
 pub(crate) mod patch;
 pub(crate) mod phase;
+pub(crate) mod process_id;
 pub(crate) mod process_state;
 pub(crate) mod shared_memory;
 

@@ -21,7 +21,7 @@ use crate::abi::stack::{self, Frame};
 
 static HOST: AtomicUsize = AtomicUsize::new(0);
 /// Incremented at each step of a guest during which others may have run.
-static EPOCH: AtomicU64 = AtomicU64::new(1);
+pub(crate) static EPOCH: AtomicU64 = AtomicU64::new(1);
 
 /// Makes the calling OS thread the one that runs checks.
 pub(crate) fn set_host() {

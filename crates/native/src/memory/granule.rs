@@ -16,15 +16,6 @@ pub(crate) enum GranuleState {
     Cell(CellId),
 }
 
-/// The running thread, valid while no other thread runs.
-pub(crate) struct Now {
-    pub(crate) epoch: u64,
-    pub(crate) thread: u16,
-    pub(crate) index: u32,
-    pub(crate) end_of_stack: usize,
-    pub(crate) has_forgotten: bool,
-}
-
 #[derive(Clone, Copy)]
 pub(crate) struct LastAccess {
     pub(crate) thread: u16,
@@ -32,8 +23,10 @@ pub(crate) struct LastAccess {
     pub(crate) site: usize,
 }
 
-/// Last accesses of a granule. It is kept small, because there is one for each word in use.
+/// Last accesses of a granule. It is kept small, because there is one for each word in use. The assembly of
+/// `entry/plain.rs` reads it.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Granule {
     pub(crate) write_site: usize,
     pub(crate) read_site: usize,

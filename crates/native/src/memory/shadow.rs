@@ -9,13 +9,16 @@
 //! Granules of a page are contiguous, and are empty if their stamp is not that of the execution.
 
 use std::collections::BTreeMap;
+use std::ptr::null_mut;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use raddle_engine::{CellId, LocationId, ThreadId};
 
 use super::blocks::{self, Bad};
 use super::granule::{
-    ATOMIC, EMPTY, FIRST_STAMP, Granule, GranuleState, LastAccess, NO_THREAD, Now, ORDERED, STATE,
+    ATOMIC, CELL, EMPTY, FIRST_STAMP, Granule, GranuleState, LastAccess, NO_THREAD, ORDERED, SPLIT,
+    STATE,
 };
 use super::{locations, plain_choices, stacks};
 use crate::execution::part::{Part, PartCell};
@@ -24,11 +27,44 @@ use crate::host::mode;
 
 pub(crate) const WORD: usize = 8;
 const KIND: &str = "memory";
-const PAGE: usize = 4096;
-const RECENT: usize = 256;
+pub(crate) const PAGE: usize = 4096;
+/// Number of slots for pages whose granules were used recently; a power of two.
+pub(crate) const RECENT: usize = 256;
 const CHUNK: usize = 1024;
 /// Maximum number of cells for coverage and other data beyond races.
 const MAX_CELLS: usize = 4096;
+
+/// The running thread, valid in one epoch, and recently used pages. The assembly of `entry/plain.rs` reads it.
+#[repr(C)]
+pub(crate) struct Now {
+    pub(crate) epoch: u64,
+    pub(crate) end_of_stack: usize,
+    /// Number of its events.
+    pub(crate) index: u32,
+    /// Stamp of the granules that were used in this execution; [`NO_STAMP`] if accesses need more than a check for
+    /// races.
+    pub(crate) stamp: u32,
+    pub(crate) thread: u16,
+    /// True if it was recorded in this epoch that memory changes which other threads may be waiting for.
+    pub(crate) has_forgotten: bool,
+    pub(crate) recent: [RecentPage; RECENT],
+}
+
+/// Number of a page, and its granules.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct RecentPage {
+    pub(crate) page: usize,
+    pub(crate) granules: *mut Granule,
+}
+
+/// A stamp that no granule has: no state has both of these bits.
+const NO_STAMP: u32 = u32::MAX;
+const _: () =
+    assert!(NO_STAMP & STATE != ORDERED && NO_STAMP & STATE != SPLIT && NO_STAMP & STATE != CELL);
+
+/// The shadow's [`Now`]; null before the first access.
+pub(crate) static NOW: AtomicPtr<Now> = AtomicPtr::new(null_mut());
 
 pub(crate) struct Shadow {
     stamp: u32,
@@ -39,7 +75,8 @@ pub(crate) struct Shadow {
     now: Now,
     /// The site of the access, once computed.
     site: Option<usize>,
-    recent: [(usize, *mut Granule); RECENT],
+    /// True if the access is known to be of live memory.
+    is_checked: bool,
     pages: BTreeMap<usize, Box<[Granule]>>,
     /// Granules for halves, which never move; `used` of them are in use.
     halves: Vec<Box<[Granule]>>,
@@ -64,11 +101,16 @@ impl Shadow {
                 epoch: 0,
                 thread: 0,
                 index: 0,
+                stamp: 0,
                 end_of_stack: 0,
                 has_forgotten: false,
+                recent: [RecentPage {
+                    page: usize::MAX,
+                    granules: null_mut(),
+                }; RECENT],
             },
             site: None,
-            recent: [(usize::MAX, std::ptr::null_mut()); RECENT],
+            is_checked: false,
             pages: BTreeMap::new(),
             halves: Vec::new(),
             used: 0,
@@ -87,7 +129,7 @@ impl Part for Shadow {
             cells,
             now,
             site,
-            recent: _,
+            is_checked,
             pages: _,
             halves: _,
             used,
@@ -101,7 +143,7 @@ impl Part for Shadow {
         };
         (*cells, *used) = (0, 0);
         now.epoch = 0;
-        *site = None;
+        (*site, *is_checked) = (None, false);
     }
 }
 
@@ -116,7 +158,7 @@ pub(crate) fn forget(range: std::ops::Range<usize>) {
     let first = range.start / PAGE;
     let last = range.end.saturating_sub(1) / PAGE;
     // Most forgotten ranges are small blocks that were just used.
-    if first == last && shadow.recent[first % RECENT].0 == first {
+    if first == last && shadow.now.recent[first % RECENT].page == first {
         let first = range.start & !(WORD - 1);
         for word in (first..range.end).step_by(WORD) {
             let granule = shadow.granule(word);
@@ -196,16 +238,29 @@ pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> 
     })
 }
 
-/// In guest mode: records that the running thread frees `size` bytes, as a write of them.
+/// In guest mode: records that the running thread frees `size` bytes, as a write of them. The granules are
+/// empty afterwards.
 pub(crate) fn access_to_free(address: usize, size: usize, code: usize) {
     let end = address.saturating_add(size);
-    access_by(Access {
+    let access = Access {
         start: address,
         end,
         writes: true,
         frees: true,
         code,
-    });
+    };
+    let mut shadow = SHADOW.get();
+    shadow.look_at_now();
+    // A write of memory that no other thread has accessed would be forgotten.
+    let is_own = shadow.max_cells == 0 && shadow.forget_own(address..end);
+    if is_own {
+        shadow.forget_looks(access);
+    }
+    drop(shadow);
+    if !is_own {
+        access_by(access);
+        forget(address..end);
+    }
 }
 
 #[inline]
@@ -213,24 +268,21 @@ fn access_by(access: Access) -> Option<Bad> {
     let mut shadow = SHADOW.try_get()?;
     let shadow = &mut *shadow;
     shadow.look_at_now();
-    shadow.site = None;
+    (shadow.site, shadow.is_checked) = (None, false);
     let Access {
         start: address,
         end,
         ..
     } = access;
-    if access.writes
-        && !shadow.now.has_forgotten
-        && !(&raw const end as usize..shadow.now.end_of_stack).contains(&address)
-    {
-        running().forget_looks();
-        shadow.now.has_forgotten = true;
+    if access.writes {
+        shadow.forget_looks(access);
     }
     let mut word = address & !(WORD - 1);
     while word < end {
         let granule = shadow.granule(word);
         let is_whole = address <= word && word + WORD <= end;
         let bad = match is_whole && !shadow.get(granule).is_split() {
+            true if shadow.note(granule, access.writes) => None,
             true => shadow.touch_leaf(granule, word, WORD, access),
             false => shadow.touch(granule, word, WORD, access),
         };
@@ -266,17 +318,88 @@ impl Shadow {
             self.now.thread = native.thread().index() as u16;
             self.now.index = native.events();
             self.now.has_forgotten = false;
+            self.now.stamp = match plain_choices::need_more() {
+                true => NO_STAMP,
+                false => self.stamp,
+            };
             self.now.epoch = mode::epoch();
+            NOW.store(&raw mut self.now, Relaxed);
         }
+    }
+
+    /// Records that memory changes which other threads may be waiting for, unless it is on the thread's own
+    /// stack.
+    #[inline]
+    fn forget_looks(&mut self, access: Access) {
+        let here = 0u8;
+        let own = &raw const here as usize..self.now.end_of_stack;
+        if !self.now.has_forgotten && !own.contains(&access.start) {
+            running().forget_looks();
+            self.now.has_forgotten = true;
+        }
+    }
+
+    /// Empties the granules of these bytes that no other thread has accessed in this execution. Returns true if
+    /// that is all of them.
+    fn forget_own(&mut self, range: std::ops::Range<usize>) -> bool {
+        let (stamp, thread) = (self.stamp, self.now.thread);
+        let is_own = |last: u16| last == thread || last == NO_THREAD;
+        let mut are_own = true;
+        let mut word = range.start & !(WORD - 1);
+        while word < range.end {
+            let end_of_page = (word & !(PAGE - 1)) + PAGE;
+            let count = (range.end.min(end_of_page) - word).div_ceil(WORD);
+            let first = self.granule(word);
+            // SAFETY: the granules of a page are contiguous and never freed, and this is the only reference to them.
+            for known in unsafe { std::slice::from_raw_parts_mut(first, count) } {
+                let is_empty = known.meta & !(STATE | ATOMIC) != stamp;
+                if !is_empty {
+                    let is_own = known.meta == stamp
+                        && is_own(known.write_thread)
+                        && is_own(known.read_thread);
+                    match is_own {
+                        true => known.meta = 0,
+                        false => are_own = false,
+                    }
+                }
+            }
+            word = end_of_page;
+        }
+        are_own
+    }
+
+    /// Records an access of a whole granule, if no other thread has accessed it in this execution and the access
+    /// is known to be of live memory.
+    #[inline]
+    fn note(&mut self, granule: *mut Granule, writes: bool) -> bool {
+        let (true, Some(site)) = (self.is_checked && self.max_cells == 0, self.site) else {
+            return false;
+        };
+        let known = self.get(granule);
+        let Now { thread, index, .. } = self.now;
+        let is_own = |last: u16| last == thread || last == NO_THREAD;
+        if known.meta != self.stamp || !is_own(known.write_thread) || !is_own(known.read_thread) {
+            return false;
+        }
+        let now = LastAccess {
+            thread,
+            index,
+            site,
+        };
+        match writes {
+            true => known.set_write(now),
+            false => known.set_read(now),
+        }
+        true
     }
 
     /// Returns the granule of a word.
     #[inline]
     fn granule(&mut self, word: usize) -> *mut Granule {
         let page = word / PAGE;
-        let (recent, granules) = self.recent[page % RECENT];
-        let granules = match recent == page {
-            true => granules,
+        let recent = self.now.recent[page % RECENT];
+        let granules = match recent.page == page {
+            true => recent.granules,
             false => self.page(page),
         };
         granules.wrapping_add(word % PAGE / WORD)
@@ -286,7 +409,7 @@ impl Shadow {
     fn page(&mut self, page: usize) -> *mut Granule {
         let empty = || vec![EMPTY; PAGE / WORD].into_boxed_slice();
         let granules = self.pages.entry(page).or_insert_with(empty).as_mut_ptr();
-        self.recent[page % RECENT] = (page, granules);
+        self.now.recent[page % RECENT] = RecentPage { page, granules };
         granules
     }
 
@@ -386,7 +509,7 @@ impl Shadow {
     }
 
     /// Records the running thread's first access since its last event.
-    #[inline(never)]
+    #[inline]
     fn touch_anew(
         &mut self,
         granule: *mut Granule,
@@ -394,21 +517,16 @@ impl Shadow {
         size: usize,
         access: Access,
     ) -> Option<Bad> {
-        if stacks::may_contain(start)
-            && let Some(bad) = stacks::check(start, self.now.end_of_stack)
+        if !self.is_checked
+            && let Some(bad) = self.check(granule, access)
         {
             return Some(bad);
         }
         let known = self.get(granule);
-        if known.write_thread == NO_THREAD
-            && known.read_thread == NO_THREAD
-            && let Some(bad) = blocks::check(start, size)
-        {
-            return Some(bad);
-        }
-        let site = *self
-            .site
-            .get_or_insert_with(|| shadow_stack::site(access.code));
+        let site = match self.site {
+            Some(site) => site,
+            None => *self.site.insert(shadow_stack::site(access.code)),
+        };
         let Now { thread, index, .. } = self.now;
         let now = LastAccess {
             thread,
@@ -428,6 +546,29 @@ impl Shadow {
         match access.writes {
             true => known.set_write(now),
             false => known.set_read(now),
+        }
+        None
+    }
+
+    /// Returns the error in an access by the running thread, one of whose granules this is, if it is of memory that
+    /// is not live.
+    #[inline]
+    fn check(&mut self, granule: *mut Granule, access: Access) -> Option<Bad> {
+        let Access { start, end, .. } = access;
+        if stacks::is_in(start, self.now.end_of_stack) {
+            self.is_checked = true;
+            return None;
+        }
+        if stacks::may_contain(start)
+            && let Some(bad) = stacks::check(start, self.now.end_of_stack)
+        {
+            return Some(bad);
+        }
+        // A granule of a freed block is empty.
+        let known = self.get(granule);
+        if known.write_thread == NO_THREAD && known.read_thread == NO_THREAD {
+            self.is_checked = true;
+            return blocks::check(start, end - start);
         }
         None
     }

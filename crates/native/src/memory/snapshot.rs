@@ -2,7 +2,7 @@
 //!
 //! The snapshot has all writable memory of the program and its libraries, except for this one, and
 //! the heap. It also has thread-local storage of the first thread, and the part of the stack that
-//! belongs to the callers of the check. Of large regions only
+//! belongs to the callers of the check. Only
 //! [written](crate::memory::written_pages) pages are restored, if the kernel reports these. State
 //! of the kernel (files, children) and mappings of the program are not restored.
 
@@ -18,7 +18,7 @@ struct Region {
     start: usize,
     size: usize,
     copy: *mut u8,
-    /// The whole pages in it; empty if a query for written pages costs more than copying them.
+    /// The whole pages in it. Only those that were written are restored.
     pages: Range<usize>,
     /// Written ranges of these pages.
     parts: Vec<Range<usize>>,
@@ -70,8 +70,6 @@ enum Snapshot {
 
 static SNAPSHOT: ProcessState<Snapshot> = ProcessState::new(Snapshot::None);
 const PAGE: usize = 4096;
-/// Number of pages whose copying takes as long as the query for written ones.
-const FEW: usize = 6;
 
 /// Requests a snapshot at the beginning of a check.
 pub(crate) fn begin(stack: usize) {
@@ -149,7 +147,7 @@ fn take(stack: usize) -> Vec<Region> {
             start: range.start,
             size: range.len(),
             copy,
-            pages: match pages.len() > FEW * PAGE {
+            pages: match pages.start < pages.end {
                 true => pages,
                 false => range.end..range.end,
             },

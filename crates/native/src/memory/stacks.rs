@@ -81,6 +81,12 @@ pub(crate) fn end(end: usize) -> Option<Range<usize>> {
     are_shared.then(|| extent(end))
 }
 
+/// True if the address is on the stack that ends at `end`.
+#[inline]
+pub(crate) fn is_in(address: usize, end: usize) -> bool {
+    extent(end).contains(&address)
+}
+
 /// True if the address may be on a stack.
 #[inline]
 pub(crate) fn may_contain(address: usize) -> bool {

@@ -6,7 +6,7 @@ use crate::abi::alternate_stack;
 use crate::abi::stack::{self, Frame};
 use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
-use crate::host::{mode, phase, substrate};
+use crate::host::{mode, phase, process_id, substrate};
 
 /// End of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -132,16 +132,14 @@ const FIRST_NUMBER: libc::pid_t = 1 << 30;
 /// process's.
 pub(crate) fn number(thread: ThreadId) -> libc::pid_t {
     match thread {
-        // SAFETY: `getpid` has no precondition.
-        ThreadId::MAIN => unsafe { libc::getpid() },
+        ThreadId::MAIN => process_id::get(),
         other => FIRST_NUMBER + other.index() as libc::pid_t,
     }
 }
 
 /// Returns the thread with this number.
 pub(crate) fn by_number(number: libc::pid_t) -> Option<ThreadId> {
-    // SAFETY: `getpid` has no precondition.
-    if number == unsafe { libc::getpid() } {
+    if number == process_id::get() {
         return Some(ThreadId::MAIN);
     }
     let index = usize::try_from(number.checked_sub(FIRST_NUMBER)?).ok()?;

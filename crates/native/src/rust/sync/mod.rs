@@ -49,6 +49,8 @@ use crate::threads::interrupts;
 use modules::Unseen;
 use sites::Role;
 
+pub(crate) use sites::INSIDE;
+
 pub(crate) use parker::{park, waiting_call, wake};
 
 /// True if the program has code of Rust's.
@@ -142,6 +144,13 @@ pub(crate) fn region(code: usize) -> FunctionKind {
         true => sites::region(code, shadow_stack::region()),
         false => FunctionKind::User,
     }
+}
+
+/// In guest mode: true if the instruction before this address is in code internal to the standard library,
+/// whose plain accesses are not recorded. Code of the user's may be inlined in functions of std's.
+#[inline]
+pub(crate) fn is_inside(code: usize) -> bool {
+    shadow_stack::region().is_inside() && IS_USED.load(Relaxed) && sites::is_inside(code)
 }
 
 /// In guest mode: true if an inlined function checks if another thread has ended.

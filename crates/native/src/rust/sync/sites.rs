@@ -74,6 +74,9 @@ static IS_OPTIMISED: AtomicBool = AtomicBool::new(false);
 static SITES: ProcessState<Table<KnownSite>> = ProcessState::new(Table::new());
 /// Cache of instructions without inlined functions around them, which most are; each has one slot.
 static ALONE: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
+/// Cache of instructions in functions internal to std; each has one slot. The lowest bit is set if the code
+/// is internal there, too. The assembly of `entry/plain.rs` reads it.
+pub(crate) static INSIDE: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
 /// Maximum depth of calls between functions of atomic types.
 const DEEPEST: usize = 8;
 
@@ -132,6 +135,24 @@ pub(super) fn region(code: usize, entered: FunctionKind) -> FunctionKind {
     }
     let inlined = inlined.iter();
     inlined.fold(entered, |before, kind| kind.entered_from(before))
+}
+
+/// In guest mode, in a function internal to std: true if the instruction before this address is, too. Which
+/// of these functions it is in makes no difference.
+#[inline]
+pub(super) fn is_inside(code: usize) -> bool {
+    let known = &INSIDE[code % INSIDE.len()];
+    match known.load(Relaxed) {
+        found if found >> 1 == code => found & 1 != 0,
+        _ => {
+            let is_inside = region(code, FunctionKind::Inside).is_inside();
+            // Otherwise it depends on the caller.
+            if !IS_OPTIMISED.load(Relaxed) || site(code) != Site::Atomic {
+                known.store(code << 1 | usize::from(is_inside), Relaxed);
+            }
+            is_inside
+        }
+    }
 }
 
 /// In guest mode: true if the operation with this return address, which reads a count, checks if

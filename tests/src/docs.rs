@@ -27,6 +27,7 @@ pages! {
     coverage = "coverage.md"
     mutants = "mutants.md"
     between_runs = "between-runs.md"
+    many_machines = "many-machines.md"
     messages = "messages.md"
     native = "native.md"
     native_rust = "native-rust.md"

@@ -21,5 +21,7 @@ pub use settings::options::{Classes, Level, Memory, Reduction, Strategy, Unknown
 pub mod reading {
     #[cfg(target_os = "linux")]
     pub use crate::driver::processes::read_results;
+    #[cfg(unix)]
+    pub use crate::driver::shared_search::read_part;
     pub use crate::persist::checkpoint::{read_search, seal as seal_search};
 }

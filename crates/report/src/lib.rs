@@ -15,6 +15,7 @@ pub use data::coverage::{Coverage, CoverageCounts, CoverageGoal, CoverageGrowth,
 pub use data::earlier::Earlier;
 pub use data::effect::Effect;
 pub use data::estimate::{Estimate, Unseen};
+pub use data::exchange;
 pub use data::failure::{Failure, FailureKind};
 pub use data::fold::Fold;
 pub use data::guarantee::{Alone, Completeness, Guarantee};

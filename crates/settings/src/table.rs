@@ -758,6 +758,14 @@ pub const OTHER_VARIABLES: &[(&str, &str)] = &[
         "file to which checks append their events, as [lines of JSON](programs.md#lines-of-json)",
     ),
     (
+        "RADDLE_QUEUE",
+        "address of the [queue](many-machines.md) of `cargo raddle work`, `queue` and `test --queue`",
+    ),
+    (
+        "RADDLE_SHARED_SEARCH",
+        "socket by which a check gets parts of a search that several machines share; set by `cargo raddle test --queue` and `work`",
+    ),
+    (
         "RADDLE_NATIVE",
         "part of a native program that is checked: `program` for `main`, `test` for a test of a Rust crate; set by `cargo raddle run` and `test --native`",
     ),
@@ -775,7 +783,7 @@ pub const OTHER_VARIABLES: &[(&str, &str)] = &[
     ),
     (
         "RADDLE_SELF_TEST",
-        "for tests of raddle itself: `fail` makes the self-test of coroutines fail",
+        "for tests of raddle itself: `fail` makes the self-test of coroutines fail, `fingerprints:FILE` writes a sum over the classes of a shared search",
     ),
     (
         "RADDLE_CC",

@@ -6,6 +6,7 @@
 
 mod attribute;
 mod database;
+mod messages;
 mod schedules;
 mod searches;
 mod traces;
@@ -22,6 +23,7 @@ mod options;
 
 pub use attribute::attribute;
 pub use database::{database, sample as sample_database};
+pub use messages::message;
 pub use schedules::{alternative, schedule, token};
 pub use searches::search;
 pub use traces::trace;
@@ -30,10 +32,11 @@ pub use traces::trace;
 pub type Reader = fn(&[u8]);
 
 /// All readers, by the names of the fuzz targets and of their folders.
-pub const READERS: [(&str, Reader); 7] = [
+pub const READERS: [(&str, Reader); 8] = [
     ("attribute", attribute),
     ("database", database),
     ("alternative", alternative),
+    ("message", message),
     ("schedule", schedule),
     ("search", search),
     ("token", token),

@@ -24,6 +24,10 @@ pub fn search(data: &[u8]) {
         if let Err(problem) = reading::read_results(text) {
             crate::assert_told(&problem);
         }
+        #[cfg(unix)]
+        if let Err(problem) = reading::read_part(text) {
+            crate::assert_told(&problem);
+        }
     }
     let mut places = Vec::new();
     match read(text, &mut places) {

@@ -15,6 +15,7 @@ const USES: &[(&str, &[&str])] = &[
     ("raddle-settings", &[]),
     ("raddle-macros", &["raddle-settings"]),
     ("raddle-runs", &[]),
+    ("raddle-queue", &[]),
     ("raddle-report", &["raddle-engine"]),
     (
         "raddle-check",
@@ -44,6 +45,7 @@ const USES: &[(&str, &[&str])] = &[
         "cargo-raddle",
         &[
             "raddle-engine",
+            "raddle-queue",
             "raddle-report",
             "raddle-runs",
             "raddle-settings",

@@ -229,6 +229,15 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
         ],
     ),
     (
+        "queue",
+        &[
+            ("redis", &[]),
+            ("memory", &[]),
+            ("address", &[]),
+            ("token", &[]),
+        ],
+    ),
+    (
         "settings",
         &[
             ("native", &["setting", "table", "kind"]),

@@ -48,7 +48,7 @@ impl Worker<'_, '_> {
     /// Notes what the execution that has just stopped could have freed earlier. Not all executions are
     /// examined, as for lock orders.
     pub(super) fn suspect_early_frees(&mut self) {
-        let executions = self.context.with_exploration(|e| e.executions());
+        let executions = self.explored_before + self.context.with_exploration(|e| e.executions());
         // A check that does not shorten runs only the executions of the search.
         if is_examined(executions) && self.checker.shorten {
             self.early_frees.add(self.context.early_frees());
@@ -61,7 +61,8 @@ impl Worker<'_, '_> {
         body: &(dyn Fn() + Sync),
         place: &'static Location<'static>,
     ) {
-        let plans = std::mem::take(&mut self.early_frees).plans;
+        // The counts stay, so that no place is tried more often by a later part of the search.
+        let plans = std::mem::take(&mut self.early_frees.plans);
         if plans.is_empty() {
             return;
         }

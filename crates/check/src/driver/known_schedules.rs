@@ -121,3 +121,26 @@ pub(crate) fn run_again(job: Job<'_>, schedule: Schedule, fatal: FatalReport) ->
     };
     run::run_reporting(&replay, None, fatal, job.body, job.place, None)
 }
+
+/// Replays a schedule that another process has found and returns its failures and warnings.
+pub(crate) fn found_again(job: Job<'_>, token: &str) -> (Vec<Failure>, Vec<Failure>) {
+    let Ok(schedule) = token.parse::<Schedule>() else {
+        return Default::default();
+    };
+    let fatal = FatalReport {
+        search: job.fatal.search.clone(),
+        check: schedule.check.clone(),
+        note: None,
+        saves: false,
+        pages: Pages::default(),
+    };
+    let Report {
+        mut failures,
+        warnings,
+        ..
+    } = run_again(job, schedule, fatal);
+    for failure in &mut failures {
+        failure.search = job.fatal.search.clone();
+    }
+    (failures, warnings)
+}

@@ -8,11 +8,14 @@ mod cuts;
 mod early_frees;
 mod known_schedules;
 mod mutants;
+mod pairs;
 mod phases;
 #[cfg(target_os = "linux")]
 pub(crate) mod processes;
 mod resume;
 mod run;
+#[cfg(unix)]
+pub(crate) mod shared_search;
 mod status;
 mod suspicions;
 mod work_pool;

@@ -75,6 +75,8 @@ pub(crate) enum Patience {
     UntilEstimate,
     /// The estimated number of classes does not fit into the budget.
     WhileItFits,
+    /// None: the budget is a slice of a search that goes on elsewhere, so that no estimate is made.
+    Slice,
 }
 
 /// Returns the exhaustive search that the settings request.

@@ -10,16 +10,15 @@ use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::str::FromStr;
 
+use raddle_engine::Exploration;
 use raddle_engine::frontier::Item;
-use raddle_engine::{Exploration, Schedule};
 use raddle_report::{CriticalPair, Failure};
 
 use crate::driver::known_schedules;
+use crate::driver::pairs;
 use crate::driver::phases::{self, Budget, Phase};
 use crate::driver::worker::{self, Worker};
 use crate::driver::workers::Job;
-use crate::explain::fatal_report::FatalReport;
-use crate::explain::pages::Pages;
 use crate::persist::checkpoint::{Part, Saved};
 use crate::persist::events;
 use crate::program::Library;
@@ -182,7 +181,7 @@ fn help(
     let warnings = warnings.map(|it| format!("{WARNING} {}\n", it.schedule.to_token()));
     let whys = report.failures.iter().map(|failure| {
         let pair = failure.critical.as_ref();
-        format!("{WHY} {}\n", pair.map(write_pair).unwrap_or_default())
+        format!("{WHY} {}\n", pair.map(pairs::to_text).unwrap_or_default())
     });
     warnings.chain(whys).collect::<String>() + &saved.to_string()
 }
@@ -207,7 +206,7 @@ impl FromStr for ChildResults {
             if let Some(token) = line.strip_prefix(WARNING) {
                 warnings.push(token.trim().to_owned());
             } else if let Some(pair) = line.strip_prefix(WHY) {
-                pairs.push(read_pair(pair.trim()));
+                pairs.push(pairs::of_text(pair.trim()));
             } else {
                 break;
             }
@@ -219,31 +218,6 @@ impl FromStr for ChildResults {
             pairs,
         })
     }
-}
-
-/// Returns a critical pair in one line.
-fn write_pair(pair: &CriticalPair) -> String {
-    let CriticalPair {
-        first,
-        second,
-        why,
-        is_about,
-    } = pair;
-    let second = second.unwrap_or(usize::MAX);
-    format!("{first} {second} {} {why}", usize::from(*is_about))
-}
-
-/// Parses a critical pair; `None` if there is none.
-fn read_pair(text: &str) -> Option<CriticalPair> {
-    let mut words = text.splitn(4, ' ');
-    let mut number = || words.next()?.parse::<usize>().ok();
-    let (first, second, is_about) = (number()?, number()?, number()?);
-    Some(CriticalPair {
-        first,
-        second: (second < usize::MAX).then_some(second),
-        why: words.next()?.to_owned(),
-        is_about: is_about != 0,
-    })
 }
 
 /// Parses the results of a child and returns the number of remaining search items.
@@ -371,8 +345,8 @@ fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, results: ChildResults) -> b
     });
     let failures = saved.failures.iter().zip(pairs);
     let failures = failures.filter_map(|((execution, token), pair)| {
-        let (mut failures, _) = replay(job, token)?;
-        let mut failure = failures.drain(..).next()?;
+        let (failures, _) = known_schedules::found_again(job, token);
+        let mut failure = failures.into_iter().next()?;
         failure.execution = before + execution;
         failure.critical = pair;
         Some(failure)
@@ -380,52 +354,14 @@ fn absorb(worker: &mut Worker<'_, '_>, job: Job<'_>, results: ChildResults) -> b
     let failures: Vec<Failure> = failures.collect();
     let is_over = !failures.is_empty() && !job.checker.keep_going;
     worker.add_known(failures);
-    for (_, found) in warnings.iter().filter_map(|token| replay(job, token)) {
-        for warning in found {
-            let known = &mut worker.report.warnings;
-            if known.iter().all(|one| one.gist() != warning.gist()) {
-                known.push(warning);
-            }
+    for warning in warnings
+        .iter()
+        .flat_map(|token| known_schedules::found_again(job, token).1)
+    {
+        let known = &mut worker.report.warnings;
+        if known.iter().all(|one| one.gist() != warning.gist()) {
+            known.push(warning);
         }
     }
     is_over
-}
-
-/// Replays a schedule that a child has found and returns its failures and warnings.
-fn replay(job: Job<'_>, token: &str) -> Option<(Vec<Failure>, Vec<Failure>)> {
-    let schedule = token.parse::<Schedule>().ok()?;
-    let fatal = FatalReport {
-        search: job.fatal.search.clone(),
-        check: schedule.check.clone(),
-        note: None,
-        saves: false,
-        pages: Pages::default(),
-    };
-    let report = known_schedules::run_again(job, schedule, fatal);
-    let mut failures = report.failures;
-    for failure in &mut failures {
-        failure.search = job.fatal.search.clone();
-    }
-    Some((failures, report.warnings))
-}
-
-#[cfg(test)]
-mod tests {
-    use raddle_report::CriticalPair;
-
-    use super::{read_pair, write_pair};
-
-    #[test]
-    fn a_critical_pair_is_read_as_it_was_written() {
-        for (second, is_about) in [(None, true), (Some(7), false), (Some(0), true)] {
-            let pair = CriticalPair {
-                first: 3,
-                second,
-                why: "also passes when one locks log before other does".to_owned(),
-                is_about,
-            };
-            assert_eq!(read_pair(&write_pair(&pair)), Some(pair));
-        }
-        assert_eq!(read_pair(""), None);
-    }
 }

@@ -24,6 +24,15 @@ pub(crate) struct SavedSearch {
 }
 
 impl SavedSearch {
+    /// Returns a search without a checkpoint.
+    pub(crate) fn unsaved() -> Self {
+        SavedSearch {
+            saving: None,
+            resumed: false,
+            before: Duration::ZERO,
+        }
+    }
+
     /// Resumes an interrupted search if the settings request it and there is one.
     #[track_caller]
     pub(crate) fn open(

@@ -17,6 +17,8 @@ use crate::driver::known_schedules::{self, Replayed};
 use crate::driver::mutants::ReachedOperations;
 use crate::driver::phases::{self, Budget, Patience, phases};
 use crate::driver::resume::SavedSearch;
+#[cfg(unix)]
+use crate::driver::shared_search;
 use crate::driver::status::Status;
 use crate::driver::worker::Worker;
 use crate::driver::workers::{self, Job};
@@ -141,7 +143,16 @@ pub(crate) fn run_reporting(
         list_alternatives(job, &mut report);
         return report;
     }
-    let search = SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget);
+    #[cfg(unix)]
+    let mut shared = shared_search::connect(checker, name.as_ref(), observer.is_some());
+    #[cfg(unix)]
+    let is_shared = shared.is_some();
+    #[cfg(not(unix))]
+    let is_shared = false;
+    let search = match is_shared {
+        true => SavedSearch::unsaved(),
+        false => SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget),
+    };
     let watch = watchdog::watch(&worker.context, checker.watchdog, deadline);
     let saving = search.saving();
     worker.status = Status::new(checker, name.as_ref(), start);
@@ -159,7 +170,11 @@ pub(crate) fn run_reporting(
         worker.recall(history);
     }
     let mut end = None;
-    if !stopped {
+    #[cfg(unix)]
+    if let Some(shared) = &mut shared {
+        (stopped, end) = shared.explore(&mut worker, job);
+    }
+    if !stopped && !is_shared {
         (stopped, end) = workers::explore(&mut worker, job, &first, saving);
     }
     let estimate = worker.context.with_exploration(|e| e.estimate());
@@ -414,7 +429,9 @@ fn finish(
     if report.exhausted && report.executions == 1 && report.discarded == 0 {
         context.with_execution(|execution, _| {
             // Only the begin and end of the body: no controlled type was used.
-            if execution.events.len() == 2 {
+            if execution.events.is_empty() {
+                // Another process ran it.
+            } else if execution.events.len() == 2 {
                 report.set_alone(Alone::Nothing);
             } else if context.is_native() || !report.warnings.is_empty() {
                 // All types are controlled, or there is a warning.

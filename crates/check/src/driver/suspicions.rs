@@ -49,7 +49,8 @@ impl Worker<'_, '_> {
             return None;
         }
         self.context.with_execution(|execution, executions| {
-            let worth = is_examined(executions) && lock_order::is_possible(execution);
+            let number = self.explored_before + executions;
+            let worth = is_examined(number) && lock_order::is_possible(execution);
             worth.then(|| lock_order::find(execution)).flatten()
         })
     }

@@ -67,6 +67,10 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) early_frees: Suspected,
     /// A failure that was just added to the report.
     found: Option<Found>,
+    /// Failures that other machines have found, as kind and message.
+    pub(crate) known_elsewhere: Vec<String>,
+    /// Executions of earlier workers of a shared search, after which fewer are examined for suspicions.
+    pub(crate) explored_before: u64,
     /// Number of stacks that other workers had to drop.
     pub(crate) dropped_stacks: usize,
     /// True when foreign threads took part in the executions of other workers.
@@ -127,6 +131,8 @@ impl<'a> Worker<'a, '_> {
             suspects: Vec::new(),
             early_frees: Suspected::default(),
             found: None,
+            known_elsewhere: Vec::new(),
+            explored_before: 0,
             dropped_stacks: 0,
             has_foreign_threads: false,
             shared_locals: SharedLocals::default(),
@@ -333,6 +339,7 @@ impl<'a> Worker<'a, '_> {
         }
         match budget.patience {
             Patience::UntilEstimate => return estimate(&self.context).is_some(),
+            Patience::Slice => return false,
             // A time estimate is needed only with a time budget or a progress line.
             Patience::Whole if budget.until.is_none() && self.status.is_none() => return false,
             Patience::Whole | Patience::WhileItFits => {}
@@ -582,12 +589,20 @@ impl<'a> Worker<'a, '_> {
         class.is_some_and(|class| !self.failed.insert((class, discriminant(&kind))))
     }
 
+    /// True when another machine has found this failure.
+    fn is_known_elsewhere(&self, (kind, message): &(FailureKind, String)) -> bool {
+        let known = &self.known_elsewhere;
+        !known.is_empty() && known.contains(&format!("{kind}: {message}"))
+    }
+
     /// Adds a failure to the report; returns true if the check is over.
     #[cold]
     pub(super) fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
         let failure = self.named_failure(finding, name);
         let key = failure.gist();
-        let known = self.failed_before(failure.kind) || self.seen.contains(&key);
+        let known = self.failed_before(failure.kind)
+            || self.seen.contains(&key)
+            || self.is_known_elsewhere(&key);
         if !known {
             self.seen.push(key);
             self.report.failures.push(failure);

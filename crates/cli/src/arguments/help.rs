@@ -19,6 +19,8 @@ Examples:
   cargo raddle test --require bounded:2           less than this guarantee is a failure
   cargo raddle test --report pages --junit j.xml  HTML report, and results for a CI server
   cargo raddle test --native                      unmodified tests that use the types of std
+  cargo raddle test --strategy exhaustive --queue redis://10.0.0.1
+                                                  searches shared with `cargo raddle work` elsewhere
   cargo raddle test --json                        events as lines of JSON
   cargo raddle test --message-format json         failures as compiler messages, for editors
 
@@ -27,7 +29,11 @@ The first Ctrl-C stops the running tests and prints their findings, the second k
 ends this command.
 ";
 
-const TEST_ENVIRONMENT: [(&str, &str); 5] = [
+const TEST_ENVIRONMENT: [(&str, &str); 6] = [
+    (
+        "RADDLE_QUEUE",
+        "address of the queue for --queue without an address",
+    ),
     (
         "RADDLE_LIBRARY",
         "with --native: path of libraddle_native.so; next to cargo-raddle by default",
@@ -150,6 +156,32 @@ Environment:
   RADDLE_DIR  directory of `runs.redb`; `target/raddle` by default
   CARGO       cargo executable, asked for the target directory; set by cargo
   NO_COLOR    disables colours if set
+";
+
+pub const WORK: &str = "\
+Examples:
+  cargo raddle work --queue redis://10.0.0.1         as many processes as there are cores
+  cargo raddle work --queue redis://10.0.0.1 -j 2    two processes
+  RADDLE_QUEUE=redis://:PASSWORD@10.0.0.1 cargo raddle work
+
+Workers may join and leave at any time, and end with the run. A worker needs the same build of the tests as the front
+end; settings of the checks come from the front end. An address with a password belongs into the variable, because
+other users of a machine can see command lines.
+
+Environment:
+  RADDLE_QUEUE  address of the queue: redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=NAME]
+  CARGO         cargo executable; set by cargo
+  NO_COLOR      disables colours if set
+";
+
+pub const QUEUE: &str = "\
+Examples:
+  cargo raddle queue status --queue redis://10.0.0.1         searches, workers and failures
+  cargo raddle queue status --json --queue redis://10.0.0.1  the same as a JSON object
+  cargo raddle queue clear --queue redis://10.0.0.1          remove an unfinished run
+
+Environment:
+  RADDLE_QUEUE  address of the queue: redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=NAME]
 ";
 
 pub const COMPILER: &str = "\

@@ -14,8 +14,8 @@ use clap::{Error, Parser, Subcommand};
 
 use subcommands::{
     CompilerArguments, CompletionsArguments, CoverageArguments, ManualArguments, MutantsArguments,
-    OrderingsArguments, ReplayArguments, ReportArguments, RunArguments, SetupArguments,
-    TestArguments,
+    OrderingsArguments, QueueArguments, ReplayArguments, ReportArguments, RunArguments,
+    SetupArguments, TestArguments, WorkArguments,
 };
 
 /// Check concurrent code under many schedules.
@@ -51,6 +51,12 @@ pub enum Command {
     /// Show recorded coverage and executions of tests with `remember = true`.
     #[command(after_help = help::with_exit_codes(help::COVERAGE))]
     Coverage(CoverageArguments),
+    /// Explore parts of the searches of `cargo raddle test --queue`, on any machine with the same build.
+    #[command(after_help = help::with_exit_codes(help::WORK))]
+    Work(WorkArguments),
+    /// Show or remove the run of a queue.
+    #[command(after_help = help::with_exit_codes(help::QUEUE))]
+    Queue(QueueArguments),
     /// Check `main` of an unmodified program in C, C++ or Rust.
     #[command(after_help = help::run())]
     Run(RunArguments),

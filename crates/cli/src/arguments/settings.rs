@@ -201,6 +201,28 @@ impl SettingFlags {
             .collect()
     }
 
+    /// Returns the variables with which other machines run the same checks: of flags, and from the environment.
+    /// Files are those of this machine.
+    pub fn for_workers(&self, get: impl Fn(&str) -> Option<OsString>) -> Vec<(String, String)> {
+        let is_shared = |kind| !matches!(kind, SettingKind::Path | SettingKind::Schedule);
+        let rows = TABLE
+            .iter()
+            .filter(|row| row.scope == Scope::Check && is_shared(row.kind));
+        rows.filter_map(|row| {
+            let variable = row.variable.ok()?;
+            let flag = self.given.iter().find(|flag| flag.variable == variable);
+            let value = flag
+                .map(|flag| flag.value.clone())
+                .or_else(|| get(variable))?;
+            let value = value
+                .into_string()
+                .ok()
+                .filter(|text| !text.trim().is_empty())?;
+            Some((variable.to_owned(), value))
+        })
+        .collect()
+    }
+
     /// True when a flag was given that only native programs have.
     pub fn has_native(&self) -> bool {
         self.given.iter().any(|flag| flag.scope == Scope::Native)
@@ -238,6 +260,23 @@ mod tests {
             parse(&["--resume", "--seed", "7"]).unwrap().environment(),
             expected.map(|(name, value)| (name, value.into()))
         );
+    }
+
+    #[test]
+    fn other_machines_get_flags_before_variables_and_no_files() {
+        let given = parse(&["--seed", "7", "--report", "/a"]).unwrap();
+        let get = |name: &str| match name {
+            "RADDLE_SEED" => Some("8".into()),
+            "RADDLE_STRATEGY" => Some("exhaustive".into()),
+            "RADDLE_MAX_TIME" => Some(" ".into()),
+            _ => None,
+        };
+        let mut expected = [("RADDLE_SEED", "7"), ("RADDLE_STRATEGY", "exhaustive")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        expected.sort();
+        let mut found = given.for_workers(get);
+        found.sort();
+        assert_eq!(found, expected);
     }
 
     #[test]

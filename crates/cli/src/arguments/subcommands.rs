@@ -2,10 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
+use raddle_settings::{SettingKind, Value};
 
 use super::selection::{BuildArguments, CargoArguments};
 use super::settings::SettingFlags;
@@ -51,6 +53,12 @@ pub struct TestArguments {
     /// List the selected tests, and run none.
     #[arg(long, conflicts_with_all = ["json", "junit", "message_format"])]
     pub list: bool,
+
+    /// Share the searches with other machines, which run `cargo raddle work`, by the queue at this address, such as
+    /// redis://HOST; without an address, that in RADDLE_QUEUE.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "",
+        conflicts_with = "native")]
+    pub queue: Option<String>,
 
     /// Other arguments for `cargo test`.
     #[arg(last = true, value_name = "ARGS-FOR-CARGO-TEST")]
@@ -313,4 +321,78 @@ pub struct ManualArguments {
     /// Directory for the manual pages.
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct WorkArguments {
+    /// Address of the queue, such as redis://HOST; that in RADDLE_QUEUE by default.
+    #[arg(long, value_name = "ADDRESS")]
+    pub queue: Option<String>,
+
+    /// Number of processes that explore in parallel; the number of cores by default.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub jobs: Option<u64>,
+
+    /// Time to wait for a run, and for a front end when nothing is left to do.
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time)]
+    pub wait: Duration,
+
+    /// Time after which another worker gets a part that this one was exploring, if this one does not answer.
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
+    pub lease: Duration,
+
+    /// Time to explore a part before its rest is handed back; by default it adapts to the speed of the queue.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub slice: Option<Duration>,
+
+    /// Other arguments for `cargo test`.
+    #[arg(last = true, value_name = "ARGS-FOR-CARGO-TEST")]
+    pub for_cargo: Vec<OsString>,
+
+    #[command(flatten)]
+    pub cargo: CargoArguments,
+}
+
+impl WorkArguments {
+    /// Returns the arguments that build the same tests.
+    pub fn as_test(&self) -> TestArguments {
+        TestArguments {
+            for_cargo: self.for_cargo.clone(),
+            cargo: self.cargo.clone(),
+            ..TestArguments::default()
+        }
+    }
+}
+
+#[derive(Args, Debug, PartialEq)]
+pub struct QueueArguments {
+    /// Action on the run.
+    pub action: QueueAction,
+
+    /// Address of the queue, such as redis://HOST; that in RADDLE_QUEUE by default.
+    #[arg(long, value_name = "ADDRESS")]
+    pub queue: Option<String>,
+
+    /// Print the status as a JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// An action on the run of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum QueueAction {
+    /// Print its searches, workers and failures.
+    Status,
+    /// Remove it with everything in it.
+    Clear,
+}
+
+/// Parses a time as the settings do.
+fn time(text: &str) -> Result<Duration, String> {
+    let kind = SettingKind::Time { from: 1 };
+    match kind.parse(text) {
+        Ok(Value::Time(time)) => Ok(time),
+        Ok(_) => Err(format!("expected {kind}")),
+        Err(error) => Err(error.reason()),
+    }
 }

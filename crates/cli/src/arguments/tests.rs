@@ -76,6 +76,7 @@ fn every_flag_of_test_is_read() {
             json: false,
             junit: Some("j.xml".into()),
             message_format: Some(MessageFormat::Json),
+            queue: None,
             list: false,
             cargo: CargoArguments {
                 packages: vec!["one".to_owned(), "two".to_owned()],
@@ -178,7 +179,7 @@ fn help_has_examples_environment_and_exit_codes() {
         let mut parts = vec!["Examples:\n", "Exit code: 0"];
         match command.get_name() {
             "completions" | "manual" | "report" => {}
-            "run" | "cc" | "c++" | "setup" => parts.push("Environment"),
+            "run" | "cc" | "c++" | "setup" | "queue" => parts.push("Environment"),
             _ => parts.extend(["Environment", "  CARGO ", "  NO_COLOR "]),
         }
         for part in parts {
@@ -229,4 +230,18 @@ fn a_program_before_the_dashes_is_an_error_that_says_what_to_do() {
         let text = error.to_string();
         assert!(text.contains("`cargo raddle run -- ./queue`"), "{text}");
     }
+}
+
+#[test]
+fn the_address_of_a_queue_may_be_left_out() {
+    let queue = |line: &str| {
+        let arguments = parse_test(line);
+        (arguments.queue, arguments.filter)
+    };
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(queue("cargo-raddle test counter"), (None, text("counter")));
+    let without = (text(""), text("counter"));
+    assert_eq!(queue("cargo-raddle test counter --queue"), without);
+    let with = (text("redis://a"), text("counter"));
+    assert_eq!(queue("cargo-raddle test --queue redis://a counter"), with);
 }

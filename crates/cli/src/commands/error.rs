@@ -8,6 +8,8 @@ use std::process::ExitStatus;
 
 use crate::arguments::settings::BadVariable;
 use crate::output;
+#[cfg(unix)]
+use crate::run::queue::Problem;
 use crate::toolchain;
 
 /// The first words of the text of a schedule.
@@ -98,6 +100,17 @@ pub enum Error {
     NoCurrentDirectory {
         cause: io::Error,
     },
+    /// No address of a queue was given.
+    NoQueue,
+    /// An address with a password was given where other users can see it.
+    PasswordInArguments,
+    /// Doc tests are not shared.
+    QueueDocTests,
+    /// Queues need Unix sockets.
+    #[cfg(not(unix))]
+    QueueNeedsUnix,
+    #[cfg(unix)]
+    Queue(Problem),
     Toolchain(toolchain::error::Error),
     Output(output::error::Error),
     Runs(raddle_runs::Problem),
@@ -106,6 +119,13 @@ pub enum Error {
 impl From<toolchain::error::Error> for Error {
     fn from(error: toolchain::error::Error) -> Self {
         Self::Toolchain(error)
+    }
+}
+
+#[cfg(unix)]
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Self::Queue(problem)
     }
 }
 
@@ -256,6 +276,21 @@ impl fmt::Display for Error {
             Self::NoCurrentDirectory { cause } => {
                 write!(f, "cannot make the path of the schedule absolute: {cause}")
             }
+            Self::NoQueue => f.write_str(
+                "no address of a queue is given\n  \
+                 help: add --queue redis://HOST, or set RADDLE_QUEUE",
+            ),
+            Self::PasswordInArguments => f.write_str(
+                "the address of the queue has a password, and other users of this machine can see arguments\n  \
+                 help: put the address into the variable RADDLE_QUEUE, and leave it out after --queue",
+            ),
+            Self::QueueDocTests => f.write_str(
+                "doc tests are not shared\n  help: leave --doc or --queue out",
+            ),
+            #[cfg(not(unix))]
+            Self::QueueNeedsUnix => f.write_str("queues need a Unix system"),
+            #[cfg(unix)]
+            Self::Queue(problem) => problem.fmt(f),
             Self::Toolchain(error) => error.fmt(f),
             Self::Output(error) => error.fmt(f),
             Self::Runs(problem) => problem.fmt(f),

@@ -9,12 +9,14 @@ mod mutants;
 mod native_process;
 mod near_names;
 mod orderings;
+mod queue;
 mod replay;
 mod report;
 mod run;
 mod setup;
 mod test;
 mod verdict;
+mod work;
 
 use crate::arguments::Command;
 use crate::arguments::selection::BuildArguments;
@@ -43,6 +45,11 @@ pub fn execute(command: Command) -> Result<Verdict, Error> {
             orderings::run(&cargo.with_files(files), &arguments)
         }
         Command::Coverage(arguments) => coverage::run(&cargo, arguments),
+        Command::Work(arguments) => {
+            let files = files(&arguments.cargo.build);
+            work::run(&cargo.with_files(files), &arguments)
+        }
+        Command::Queue(arguments) => queue::run(&arguments),
         Command::Run(arguments) => {
             let files = files(&arguments.selection.build);
             run::run(&cargo.with_files(files), arguments)

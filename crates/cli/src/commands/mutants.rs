@@ -154,6 +154,8 @@ impl<'a> Court<'a> {
             environment: &self.built.environment,
             jobs: self.jobs,
             directory: self.directory.path(),
+            #[cfg(unix)]
+            front_end: None,
         }
     }
 

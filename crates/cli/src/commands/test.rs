@@ -8,6 +8,7 @@ use crate::arguments::settings::{self, Environment};
 use crate::arguments::subcommands::{MessageFormat, TestArguments};
 use crate::commands::error::Error;
 use crate::commands::near_names::near_names;
+use crate::commands::queue;
 use crate::commands::verdict::Verdict;
 use crate::output;
 use crate::output::junit;
@@ -30,9 +31,17 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
     output::set_colours(options.cargo.build.colours());
     let (for_cargo, for_tests) = options.split();
     if for_cargo.iter().any(|argument| argument == "--doc") {
+        if options.queue.is_some() {
+            return Err(Error::QueueDocTests);
+        }
         return run_doc_tests(cargo, options, &for_cargo, for_tests);
     }
     let format = format(options);
+    // Before the build, which takes time.
+    #[cfg(unix)]
+    let address = queue::wanted(options)?;
+    #[cfg(not(unix))]
+    queue::refuse(options)?;
     let BuiltTests {
         binaries,
         tests,
@@ -43,6 +52,11 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
         print_names(&binaries, &tests);
         return Ok(Verdict::Passed);
     }
+    #[cfg(unix)]
+    let front_end = match address {
+        Some(address) => Some(queue::open(address, options)?),
+        None => None,
+    };
     let mut reporter = Reporter::new(&binaries, &tests, format, workspace.root);
     if let Some(directory) = data_directory::from_environment() {
         leftovers::clear(&directory);
@@ -57,10 +71,25 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
         environment: &environment,
         jobs: options.jobs.map_or(cores, |jobs| jobs as usize),
         directory: directory.path(),
+        #[cfg(unix)]
+        front_end: front_end.as_ref(),
     };
     reporter.start(runner.jobs);
-    runner.run(|message| reporter.receive(message));
-    let outcomes = reporter.finish();
+    let run = || {
+        runner.run(|message| reporter.receive(message));
+        reporter.finish()
+    };
+    #[cfg(unix)]
+    let outcomes = match &front_end {
+        Some(front_end) => front_end.present(run),
+        None => run(),
+    };
+    #[cfg(not(unix))]
+    let outcomes = run();
+    #[cfg(unix)]
+    if let Some(front_end) = front_end {
+        front_end.close(!interrupts::is_requested())?;
+    }
     if let Some(path) = &options.junit {
         junit::write(path, &binaries, &tests, &outcomes)?;
     }
@@ -73,6 +102,12 @@ pub struct BuiltTests {
     pub tests: Vec<Test>,
     pub workspace: Workspace,
     pub environment: Environment,
+}
+
+/// Builds the tests and returns the binaries that use raddle.
+pub fn build_binaries(cargo: &Cargo, options: &TestArguments) -> Result<Vec<TestBinary>, Error> {
+    let (for_cargo, _) = options.split();
+    with_raddle(build(cargo, options, &for_cargo, format(options))?)
 }
 
 /// Builds the tests and lists those that are selected.

@@ -110,6 +110,16 @@ impl Progress {
         }
     }
 
+    /// Prints the headline of a failure that a worker of the queue has found.
+    pub fn found(&self, name: TestName<'_>, event: &Value) {
+        let text = event["headline"].as_str().unwrap_or_default();
+        let line = text.lines().next().unwrap_or_default();
+        if !self.is_quiet {
+            let print = || eprintln!("   ... {} {}: found {line}", name.binary, name.test);
+            self.bars.suspend(print);
+        }
+    }
+
     pub fn finished(&mut self, index: usize, name: TestName<'_>, outcome: &TestOutcome) {
         if let Some(running) = self.running.remove(&index) {
             running.bar.finish_and_clear();

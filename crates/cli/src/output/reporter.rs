@@ -83,6 +83,10 @@ impl<'a> Reporter<'a> {
                     let name = name(self.binaries, &self.tests[index]);
                     self.progress.advanced(index, name, &event);
                 }
+                if event["event"] == "found" {
+                    let name = name(self.binaries, &self.tests[index]);
+                    self.progress.found(name, &event);
+                }
                 self.outcomes[index].record(&event);
                 self.print_event(index, event);
             }

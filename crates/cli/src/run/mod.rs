@@ -5,4 +5,6 @@ pub mod leftovers;
 pub mod mutant;
 pub mod outcome;
 pub mod parallel;
+#[cfg(unix)]
+pub mod queue;
 pub mod runner;

@@ -13,6 +13,8 @@ use serde_json::Value;
 
 use crate::run::interrupts::{self, StopRequest};
 use crate::run::parallel::run_in_parallel;
+#[cfg(unix)]
+use crate::run::queue::front_end::FrontEnd;
 use crate::toolchain::binaries::{Test, TestBinary};
 
 /// First and longest interval between two polls of a running test. Short enough for a progress bar.
@@ -45,6 +47,9 @@ pub struct Runner<'a> {
     pub jobs: usize,
     /// Directory for temporary files.
     pub directory: &'a Path,
+    /// The front end of the queue that has the searches of the tests, if one has.
+    #[cfg(unix)]
+    pub front_end: Option<&'a FrontEnd>,
 }
 
 impl Runner<'_> {
@@ -63,10 +68,38 @@ impl Runner<'_> {
     fn run_test(&self, index: usize, sender: &Sender<TestMessage>) {
         // The receiver outlives all senders.
         let _ = sender.send(TestMessage::Started(index));
-        let finished = self.run_one(index, index, &[], |event| {
+        let report = |event| {
             let _ = sender.send(TestMessage::Event(index, event));
-        });
+        };
+        #[cfg(unix)]
+        let finished = match self.front_end {
+            None => self.run_one(index, index, &[], report),
+            Some(front_end) => self.run_shared(index, front_end, &report),
+        };
+        #[cfg(not(unix))]
+        let finished = self.run_one(index, index, &[], report);
         let _ = sender.send(TestMessage::Finished(index, finished));
+    }
+
+    /// Runs a test whose searches are in a queue.
+    #[cfg(unix)]
+    fn run_shared(
+        &self,
+        index: usize,
+        front_end: &FrontEnd,
+        report: &(dyn Fn(Value) + Sync),
+    ) -> FinishedProcess {
+        let test = &self.tests[index];
+        let binary = &self.binaries[test.binary].name;
+        let finished =
+            front_end.run_test(self.directory, binary, &test.name, report, |variables| {
+                self.run_one(index, index, variables, report)
+            });
+        finished.unwrap_or_else(|error| FinishedProcess {
+            status: Err(error),
+            time: Duration::ZERO,
+            output: String::new(),
+        })
     }
 
     /// Runs a test with more variables, and passes its events to `receive`. `run` is a number that no other running
@@ -134,7 +167,7 @@ impl Runner<'_> {
 
 /// Makes the kernel kill the test when the thread that starts it ends, as it does when this process is killed.
 #[cfg(target_os = "linux")]
-fn kill_with_parent(command: &mut std::process::Command) {
+pub fn kill_with_parent(command: &mut std::process::Command) {
     use std::os::unix::process::{CommandExt, parent_id};
 
     let parent = std::process::id();
@@ -152,7 +185,7 @@ fn kill_with_parent(command: &mut std::process::Command) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn kill_with_parent(_: &mut std::process::Command) {}
+pub fn kill_with_parent(_: &mut std::process::Command) {}
 
 /// Kills the test on early returns and panics.
 struct ChildGuard(Child);

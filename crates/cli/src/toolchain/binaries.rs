@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::toolchain::bytes;
+use crate::toolchain::environment;
 use crate::toolchain::error::Error;
 use crate::toolchain::native_runtime::{CheckedPart, NativeRuntime};
 
@@ -111,6 +112,7 @@ impl TestBinary {
                 .env("CARGO_MANIFEST_DIR", directory);
         }
         command.env(LIBRARY_PATH, self.library_path());
+        command.env_remove(environment::QUEUE);
         command
     }
 

@@ -241,7 +241,7 @@ impl Cargo {
 
     fn command<const N: usize>(&self, arguments: [&str; N]) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(arguments);
+        command.args(arguments).env_remove(environment::QUEUE);
         command
     }
 

@@ -6,7 +6,7 @@ pub mod c_compiler;
 pub mod cargo;
 pub mod data_directory;
 pub mod elf;
-mod environment;
+pub mod environment;
 pub mod error;
 pub mod library;
 pub mod native_runtime;

@@ -6,6 +6,7 @@ pub(crate) mod coverage;
 pub(crate) mod earlier;
 pub(crate) mod effect;
 pub(crate) mod estimate;
+pub mod exchange;
 pub(crate) mod failure;
 pub(crate) mod fold;
 pub(crate) mod guarantee;

@@ -276,9 +276,7 @@ impl Saving {
 
     /// Returns the settings that must be the same for the search to be resumed.
     fn settings(&self) -> Vec<(String, String)> {
-        let program = (PROGRAM, build_fingerprint().to_owned());
-        let all = [program].into_iter().chain(self.settings.iter().cloned());
-        all.map(|(name, value)| (name.to_owned(), value)).collect()
+        with_program(&self.settings)
     }
 
     /// Describes the first difference from the search that is to be run.
@@ -330,6 +328,17 @@ pub(crate) struct Resumed {
 }
 
 const PROGRAM: &str = "program";
+
+/// Returns the build of the program and the settings that two parts of one search must share.
+pub(crate) fn identity(checker: &Checker) -> Vec<(String, String)> {
+    with_program(&settings(checker))
+}
+
+fn with_program(settings: &[(&'static str, String)]) -> Vec<(String, String)> {
+    let program = (PROGRAM, build_fingerprint().to_owned());
+    let all = [program].into_iter().chain(settings.iter().cloned());
+    all.map(|(name, value)| (name.to_owned(), value)).collect()
+}
 
 /// Returns the settings of a check that must be the same.
 fn settings(checker: &Checker) -> Vec<(&'static str, String)> {

@@ -1,0 +1,221 @@
+//! `cargo raddle queue`, and the queue of other commands.
+
+#[cfg(not(unix))]
+use crate::arguments::subcommands::{QueueArguments, TestArguments};
+use crate::commands::error::Error;
+#[cfg(not(unix))]
+use crate::commands::verdict::Verdict;
+
+#[cfg(unix)]
+pub use on_unix::{address, open, run, wanted};
+
+#[cfg(not(unix))]
+pub fn run(_: &QueueArguments) -> Result<Verdict, Error> {
+    Err(Error::QueueNeedsUnix)
+}
+
+/// Refuses the flag of a queue.
+#[cfg(not(unix))]
+pub fn refuse(options: &TestArguments) -> Result<(), Error> {
+    match options.queue {
+        Some(_) => Err(Error::QueueNeedsUnix),
+        None => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+mod on_unix {
+    use std::env;
+
+    use raddle_queue::{Address, End, SearchState, Status};
+    use raddle_report::exchange::FoundFailure;
+    use raddle_report::grouped;
+    use serde_json::{Value, json};
+
+    use super::Error;
+    use crate::arguments::subcommands::{QueueAction, QueueArguments, TestArguments};
+    use crate::commands::verdict::Verdict;
+    use crate::run::queue::front_end::FrontEnd;
+    use crate::run::queue::{Problem, SearchName, run_of};
+    use crate::toolchain::environment;
+
+    /// Returns the address of the queue: the one that is given, or else that in the environment.
+    pub fn address(given: Option<&str>) -> Result<Address, Error> {
+        let variable = env::var(environment::QUEUE).ok();
+        let text = match given.filter(|text| !text.is_empty()) {
+            Some(text) if text.contains('@') => return Err(Error::PasswordInArguments),
+            Some(text) => Some(text.to_owned()),
+            None => variable.filter(|text| !text.trim().is_empty()),
+        };
+        let text = text.ok_or(Error::NoQueue)?;
+        text.parse().map_err(|error| Problem::Queue(error).into())
+    }
+
+    /// Returns the address of the queue that the searches of tests are to be shared by, if they are.
+    pub fn wanted(options: &TestArguments) -> Result<Option<Address>, Error> {
+        let given = options.queue.as_deref().filter(|_| !options.list);
+        given.map(|given| address(Some(given))).transpose()
+    }
+
+    /// Opens the run of these tests.
+    pub fn open(place: Address, options: &TestArguments) -> Result<FrontEnd, Error> {
+        let words = [options.queue.as_deref(), options.filter.as_deref()];
+        let words = words.into_iter().flatten().filter(|word| !word.is_empty());
+        let words: Vec<&str> = words.collect();
+        let command = format!("cargo raddle test --queue {}", words.join(" "));
+        let environment = options.settings.for_workers(|name| env::var_os(name));
+        let run = run_of(environment);
+        Ok(FrontEnd::open(place, run, command.trim().to_owned())?)
+    }
+
+    pub fn run(arguments: &QueueArguments) -> Result<Verdict, Error> {
+        let address = address(arguments.queue.as_deref())?;
+        let mut queue = raddle_queue::connect(&address).map_err(Problem::Queue)?;
+        match arguments.action {
+            QueueAction::Status => {
+                let status = queue.status().map_err(Problem::Queue)?;
+                match arguments.json {
+                    true => println!("{}", as_json(status.as_ref())),
+                    false => print!("{}", as_text(status.as_ref())),
+                }
+            }
+            QueueAction::Clear => {
+                queue.remove_run().map_err(Problem::Queue)?;
+                eprintln!("the queue {address} is empty");
+            }
+        }
+        Ok(Verdict::Passed)
+    }
+
+    fn title(name: &str) -> String {
+        SearchName::of_text(name).map_or(name.to_owned(), |name| name.to_string())
+    }
+
+    fn classes(state: &SearchState) -> u64 {
+        let sum = state.sums.get(raddle_queue::EXECUTIONS);
+        sum.copied().unwrap_or(0)
+    }
+
+    fn headlines(state: &SearchState) -> Vec<String> {
+        let found = state
+            .findings
+            .iter()
+            .filter_map(|(_, text)| FoundFailure::of_text(text).ok());
+        found.map(|failure| failure.headline).collect()
+    }
+
+    fn standing(state: &SearchState) -> &'static str {
+        match &state.end {
+            None => "running",
+            Some(End::Exhausted) => "every class was run",
+            Some(End::Finding) => "a failure was found",
+            Some(End::Broken(_)) => "a part could not be explored",
+        }
+    }
+
+    fn as_text(status: Option<&Status>) -> String {
+        let Some(status) = status else {
+            return "no run\n".to_owned();
+        };
+        let Status {
+            searches,
+            ready,
+            leased,
+            workers,
+            has_front,
+        } = status;
+        let front = match has_front {
+            true => "a front end waits for it",
+            false => "no front end: resume it with `cargo raddle test --queue`",
+        };
+        let mut text = format!("parts: {ready} ready, {leased} leased; {front}\n");
+        text += &format!("workers: {}\n", workers.len());
+        for worker in workers {
+            text += &format!("  {worker}\n");
+        }
+        text += &format!("searches: {}\n", searches.len());
+        for (name, state) in searches {
+            let (name, classes, left) = (title(name), grouped(classes(state)), state.left);
+            let standing = standing(state);
+            text += &format!("  {name}: {classes} classes, {left} parts left, {standing}\n");
+            if let Some(End::Broken(problem)) = &state.end {
+                text += &format!("    {problem}\n");
+            }
+            for headline in headlines(state) {
+                let line = headline.lines().next().unwrap_or_default();
+                text += &format!("    found {line}\n");
+            }
+        }
+        text
+    }
+
+    fn as_json(status: Option<&Status>) -> Value {
+        let Some(status) = status else {
+            return Value::Null;
+        };
+        let searches = status.searches.iter().map(|(name, state)| {
+            json!({
+                "search": title(name),
+                "classes": classes(state),
+                "sums": state.sums,
+                "parts": state.left,
+                "standing": standing(state),
+                "failures": headlines(state),
+            })
+        });
+        json!({
+            "ready": status.ready,
+            "leased": status.leased,
+            "workers": status.workers,
+            "has_front_end": status.has_front,
+            "searches": searches.collect::<Vec<_>>(),
+        })
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_run_is_described() {
+            assert_eq!(as_text(None), "no run\n");
+            assert_eq!(as_json(None), Value::Null);
+            let failure = FoundFailure {
+                headline: "deadlock: of\ntwo".to_owned(),
+                ..FoundFailure::default()
+            };
+            let state = |end, findings| SearchState {
+                left: 3,
+                sums: [("executions".to_owned(), 12_345)].into(),
+                end,
+                findings,
+                ..SearchState::default()
+            };
+            let found = vec![(7, failure.to_text())];
+            let status = Status {
+                searches: [
+                    ("suite\ta::b\ta::b\t1".to_owned(), state(None, found)),
+                    (
+                        "suite\tc\tc\t2".to_owned(),
+                        state(Some(End::Exhausted), vec![]),
+                    ),
+                ]
+                .into(),
+                ready: 2,
+                leased: 1,
+                workers: vec!["host:7:0".to_owned()],
+                has_front: true,
+            };
+            let expected = "\
+                parts: 2 ready, 1 leased; a front end waits for it\n\
+                workers: 1\n  host:7:0\n\
+                searches: 2\n  \
+                suite a::b: 12,345 classes, 3 parts left, running\n    found deadlock: of\n  \
+                suite c, check 2: 12,345 classes, 3 parts left, every class was run\n";
+            assert_eq!(as_text(Some(&status)), expected);
+            let json = as_json(Some(&status));
+            assert_eq!(json["searches"][0]["failures"][0], "deadlock: of\ntwo");
+            assert_eq!(json["searches"][1]["classes"], 12_345);
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! A worker of a run: leases parts of searches, has the processes of tests explore them, and commits the results.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use raddle_queue::{Address, Committed, Lease, Next, Queue, Results, Run, Token};
+use raddle_report::exchange::{FoundFailure, Part, PartResults};
+use raddle_report::grouped;
+
+use crate::run::interrupts;
+use crate::run::queue::pace::Pace;
+use crate::run::queue::test_process::{Explored, TestProcess};
+use crate::run::queue::{Problem, SearchName, compare_runs, run_of};
+use crate::toolchain::binaries::TestBinary;
+
+/// First and longest wait for an item.
+const FIRST_WAIT: Duration = Duration::from_millis(2);
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+/// Time after which a run that is gone is over. A front end whose run the server has lost starts it again sooner.
+const RETURN: Duration = Duration::from_millis(500);
+/// Beats per lease.
+const BEATS: u32 = 3;
+
+/// The work of one machine.
+pub struct Work<'a> {
+    pub address: Address,
+    pub binaries: &'a [TestBinary],
+    /// Directory for temporary files.
+    pub directory: &'a Path,
+    /// Time after which the queue gives a part to another worker.
+    pub lease: Duration,
+    /// Maximum time without a run.
+    pub wait: Duration,
+    /// The time of a slice, if it does not adapt.
+    pub slice: Option<Duration>,
+    pub is_over: AtomicBool,
+    pub counts: Counts,
+}
+
+/// The work done so far by all workers of this machine.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub parts: AtomicU64,
+    pub executions: AtomicU64,
+    /// Parts whose lease was lost.
+    pub late: AtomicU64,
+    /// Time in the processes of tests, and time of workers, in milliseconds.
+    pub exploring: AtomicU64,
+    pub whole: AtomicU64,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = |counter: &AtomicU64| counter.load(Relaxed);
+        let late = match count(&self.late) {
+            0 => String::new(),
+            late => format!(", {} of them lost to other workers", grouped(late)),
+        };
+        let (parts, late_parts) = (count(&self.parts), count(&self.late));
+        let share = match count(&self.whole) {
+            0 => String::new(),
+            whole => format!(
+                ", {} % of the time in tests",
+                100 * count(&self.exploring) / whole
+            ),
+        };
+        write!(
+            f,
+            "{} classes in {} parts{late}{share}",
+            grouped(count(&self.executions)),
+            grouped(parts + late_parts)
+        )
+    }
+}
+
+impl Work<'_> {
+    /// Works until the run is over.
+    pub fn run(&self, number: usize) -> Result<(), Problem> {
+        let result = Worker::new(self, number).and_then(|mut worker| worker.run());
+        // An error of one worker ends all.
+        if result.is_err() {
+            self.is_over.store(true, Relaxed);
+        }
+        result
+    }
+
+    fn should_stop(&self) -> bool {
+        interrupts::is_requested() || self.is_over.load(Relaxed)
+    }
+}
+
+struct Worker<'a> {
+    work: &'a Work<'a>,
+    name: String,
+    queue: Box<dyn Queue>,
+    run: Run,
+    process: Option<TestProcess>,
+    pace: Pace,
+    /// Number of processes started.
+    started: usize,
+    directory: PathBuf,
+}
+
+impl<'a> Worker<'a> {
+    fn new(work: &'a Work<'a>, number: usize) -> Result<Self, Problem> {
+        Ok(Worker {
+            work,
+            name: format!("{}:{}:{number}", host(), std::process::id()),
+            queue: raddle_queue::connect(&work.address)?,
+            run: Run::default(),
+            process: None,
+            pace: Pace::new(work.slice),
+            started: 0,
+            directory: work.directory.join(format!("worker-{number}")),
+        })
+    }
+
+    fn run(&mut self) -> Result<(), Problem> {
+        if !self.wait_for_run(self.work.wait)? {
+            return Ok(());
+        }
+        let mut idle_since = Instant::now();
+        let mut wait = FIRST_WAIT;
+        while !self.work.should_stop() {
+            let start = Instant::now();
+            let token = Token::random();
+            match self.queue.lease(&self.name, &token, self.work.lease)? {
+                Next::Item(lease) => {
+                    self.work_on(&lease, start)?;
+                    (idle_since, wait) = (Instant::now(), FIRST_WAIT);
+                    let whole = start.elapsed().as_millis() as u64;
+                    self.work.counts.whole.fetch_add(whole, Relaxed);
+                    continue;
+                }
+                Next::NoRun => match self.wait_for_run(RETURN) {
+                    // The server had lost the run, and the front end has started it again.
+                    Ok(true) => self.process = None,
+                    Ok(false) | Err(Problem::NoRun) => return Ok(()),
+                    Err(problem) => return Err(problem),
+                },
+                Next::Empty { has_front } => {
+                    // Without a front end, no search is started.
+                    if !has_front && idle_since.elapsed() >= self.work.wait {
+                        return Ok(());
+                    }
+                }
+            }
+            thread::sleep(wait);
+            wait = (wait * 2).min(LONGEST_WAIT);
+        }
+        Ok(())
+    }
+
+    /// Waits for a run for at most this time; false if the worker was interrupted.
+    fn wait_for_run(&mut self, most: Duration) -> Result<bool, Problem> {
+        let start = Instant::now();
+        let mut wait = FIRST_WAIT;
+        while !self.work.should_stop() {
+            if let Some(run) = self.queue.run()? {
+                compare_runs(&run, &run_of(run.environment.clone()))?;
+                self.run = run;
+                return Ok(true);
+            }
+            if start.elapsed() >= most {
+                return Err(Problem::NoRun);
+            }
+            thread::sleep(wait);
+            wait = (wait * 2).min(LONGEST_WAIT);
+        }
+        Ok(false)
+    }
+
+    /// Explores a part and commits its results. `start` is the time before the lease.
+    fn work_on(&mut self, lease: &Lease, start: Instant) -> Result<(), Problem> {
+        let slice = self.pace.slice(lease.ready, lease.workers);
+        let part = Part {
+            item: lease.text.clone(),
+            milliseconds: slice.time.as_millis() as u64,
+            pieces: slice.pieces,
+            known: lease.known.clone(),
+        };
+        let name = SearchName::of_text(&lease.search).ok_or_else(|| Problem::NoSuchTest {
+            test: lease.search.clone(),
+        })?;
+        let is_new = self
+            .process
+            .as_ref()
+            .is_none_or(|process| process.name != name);
+        if is_new {
+            self.process = None;
+            match self.start(name, lease) {
+                Ok(process) => self.process = Some(process),
+                Err(problem @ Problem::Process { .. }) => {
+                    self.queue.abandon(lease, Some(&problem.to_string()))?;
+                    eprintln!("warning: {problem}");
+                    return Ok(());
+                }
+                Err(problem) => {
+                    // Another worker may have the right build.
+                    let _ = self.queue.abandon(lease, None);
+                    return Err(problem);
+                }
+            }
+        }
+        let (queue, worker, time) = (&mut self.queue, &self.name, self.work.lease);
+        let process = self.process.as_mut().expect("it was just started");
+        let before = Instant::now();
+        let explored = process.explore(part, time / BEATS, || {
+            Ok(queue.heartbeat(lease, worker, time)?)
+        })?;
+        let exploring = before.elapsed().as_millis() as u64;
+        self.work.counts.exploring.fetch_add(exploring, Relaxed);
+        match explored {
+            Explored::Results(results) => {
+                let was_used_up = !results.items.is_empty() && !is_new;
+                self.commit(lease, of_check(results))?;
+                self.pace.record(slice.time, start.elapsed(), was_used_up);
+            }
+            Explored::Lost => self.drop_late(),
+            Explored::Died(failure) => {
+                self.process = None;
+                let results = PartResults {
+                    failures: vec![failure],
+                    is_over: true,
+                    ..PartResults::default()
+                };
+                self.commit(lease, of_check(results))?;
+            }
+            Explored::Broke(problem) => {
+                let name = self.process.take().map(|process| process.name.to_string());
+                eprintln!("warning: {}: {problem}", name.unwrap_or_default());
+                self.queue.abandon(lease, Some(&problem))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, name: SearchName, lease: &Lease) -> Result<TestProcess, Problem> {
+        let binary = self
+            .work
+            .binaries
+            .iter()
+            .find(|one| one.name == name.binary);
+        let binary = binary.ok_or_else(|| Problem::NoSuchTest {
+            test: name.to_string(),
+        })?;
+        self.started += 1;
+        let directory = self.directory.join(self.started.to_string());
+        let (worker, time) = (&self.name, self.work.lease);
+        TestProcess::start(
+            binary,
+            name,
+            &self.run.environment,
+            directory,
+            &mut *self.queue,
+            time / BEATS,
+            &|queue| Ok(queue.heartbeat(lease, worker, time)?),
+        )
+    }
+
+    fn commit(&mut self, lease: &Lease, results: Results) -> Result<(), Problem> {
+        let executions = results
+            .sums
+            .get(raddle_queue::EXECUTIONS)
+            .copied()
+            .unwrap_or(0);
+        match self.queue.commit(lease, &results)? {
+            Committed::Done => {
+                self.work.counts.parts.fetch_add(1, Relaxed);
+                self.work.counts.executions.fetch_add(executions, Relaxed);
+            }
+            Committed::Late => self.drop_late(),
+        }
+        Ok(())
+    }
+
+    /// Drops the results of a part whose lease was lost. The process ends too: it may be exploring still, and it
+    /// would not examine again what it has found in this part.
+    fn drop_late(&mut self) {
+        self.work.counts.late.fetch_add(1, Relaxed);
+        self.process = None;
+    }
+}
+
+/// Returns the results of a check as the queue takes them.
+fn of_check(results: PartResults) -> Results {
+    let finding = |failure: FoundFailure| (failure.headline.clone(), failure.to_text());
+    Results {
+        sums: results.sums,
+        facts: results.facts,
+        findings: results.failures.into_iter().map(finding).collect(),
+        items: results.items,
+        is_over: results.is_over,
+    }
+}
+
+/// Returns the name of this machine.
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    match name.trim() {
+        "" => "unknown".to_owned(),
+        name => name.to_owned(),
+    }
+}

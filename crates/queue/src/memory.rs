@@ -1,0 +1,284 @@
+//! A queue in the memory of one process, for tests.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::{
+    Committed, EXECUTIONS, End, Error, Lease, MAX_PROBLEMS, Next, Queue, Results, Run, Search,
+    SearchState, Settings, Status, Token, WORKER_GONE,
+};
+
+/// A queue in memory. Clones are connections to the same queue.
+#[derive(Clone, Default)]
+pub struct MemoryQueue(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    run: Option<Run>,
+    front: Option<(Token, Instant)>,
+    searches: BTreeMap<String, SearchState>,
+    /// Keys of the findings of searches.
+    keys: BTreeMap<String, Vec<String>>,
+    items: BTreeMap<u64, Item>,
+    ready: VecDeque<u64>,
+    next: u64,
+    workers: BTreeMap<String, Instant>,
+}
+
+struct Item {
+    search: String,
+    text: String,
+    lease: Option<(Token, Instant)>,
+    problems: u64,
+}
+
+impl State {
+    fn add(&mut self, search: &str, text: &str) {
+        self.next += 1;
+        let item = Item {
+            search: search.to_owned(),
+            text: text.to_owned(),
+            lease: None,
+            problems: 0,
+        };
+        self.items.insert(self.next, item);
+        self.ready.push_back(self.next);
+        if let Some(state) = self.searches.get_mut(search) {
+            state.left += 1;
+        }
+    }
+
+    fn has_ended(&self, search: &str) -> bool {
+        self.searches
+            .get(search)
+            .is_none_or(|state| state.end.is_some())
+    }
+
+    /// Returns the number of the item with this lease.
+    fn held(&self, lease: &Lease) -> Option<u64> {
+        let number = lease.item.parse().ok()?;
+        let held = &self.items.get(&number)?.lease;
+        held.as_ref()
+            .is_some_and(|(token, _)| *token == lease.token)
+            .then_some(number)
+    }
+
+    fn take(&mut self, now: Instant) -> Option<u64> {
+        let is_expired = |item: &Item| item.lease.as_ref().is_some_and(|(_, until)| *until <= now);
+        loop {
+            let expired = self.items.iter().find(|(_, item)| is_expired(item));
+            let number = match expired.map(|(&number, _)| number) {
+                Some(number) => number,
+                None => self.ready.pop_front()?,
+            };
+            let Some(item) = self.items.get(&number) else {
+                continue;
+            };
+            if !self.has_ended(&item.search) {
+                return Some(number);
+            }
+            self.drop_item(number);
+        }
+    }
+
+    fn drop_item(&mut self, number: u64) {
+        if let Some(item) = self.items.remove(&number)
+            && let Some(state) = self.searches.get_mut(&item.search)
+        {
+            state.left -= 1;
+        }
+    }
+
+    fn has_front(&self, now: Instant) -> bool {
+        self.front.as_ref().is_some_and(|(_, until)| *until > now)
+    }
+
+    fn workers(&self, now: Instant) -> Vec<String> {
+        let is_there = |seen: Instant| now.saturating_duration_since(seen) < WORKER_GONE;
+        let there = self.workers.iter().filter(|(_, seen)| is_there(**seen));
+        there.map(|(name, _)| name.clone()).collect()
+    }
+}
+
+impl MemoryQueue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue for MemoryQueue {
+    fn open_run(&mut self, run: &Run) -> Result<Run, Error> {
+        Ok(self.lock().run.get_or_insert_with(|| run.clone()).clone())
+    }
+
+    fn run(&mut self) -> Result<Option<Run>, Error> {
+        Ok(self.lock().run.clone())
+    }
+
+    fn hold_front(&mut self, token: &Token, time: Duration) -> Result<bool, Error> {
+        let mut state = self.lock();
+        let now = Instant::now();
+        let is_other = state
+            .front
+            .as_ref()
+            .is_some_and(|(other, _)| other != token);
+        if is_other && state.has_front(now) {
+            return Ok(false);
+        }
+        state.front = Some((token.clone(), now + time));
+        Ok(true)
+    }
+
+    fn release_front(&mut self, token: &Token) -> Result<(), Error> {
+        let mut state = self.lock();
+        if state
+            .front
+            .as_ref()
+            .is_some_and(|(other, _)| other == token)
+        {
+            state.front = None;
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error> {
+        let mut state = self.lock();
+        if let Some(there) = state.searches.get(&search.name) {
+            return Ok(Some(there.settings.clone()));
+        }
+        let new = SearchState {
+            settings: search.settings.clone(),
+            ..SearchState::default()
+        };
+        state.searches.insert(search.name.clone(), new);
+        state.add(&search.name, root);
+        Ok(None)
+    }
+
+    fn lease(&mut self, worker: &str, token: &Token, time: Duration) -> Result<Next, Error> {
+        let mut state = self.lock();
+        let now = Instant::now();
+        if state.run.is_none() {
+            return Ok(Next::NoRun);
+        }
+        state.workers.insert(worker.to_owned(), now);
+        let Some(number) = state.take(now) else {
+            let has_front = state.has_front(now);
+            return Ok(Next::Empty { has_front });
+        };
+        let item = state.items.get_mut(&number).expect("it was found");
+        item.lease = Some((token.clone(), now + time));
+        let (search, text) = (item.search.clone(), item.text.clone());
+        Ok(Next::Item(Lease {
+            item: number.to_string(),
+            token: token.clone(),
+            known: state.keys.get(&search).cloned().unwrap_or_default(),
+            search,
+            text,
+            ready: state.ready.len() as u64,
+            workers: state.workers(now).len() as u64,
+        }))
+    }
+
+    fn heartbeat(&mut self, lease: &Lease, worker: &str, time: Duration) -> Result<bool, Error> {
+        let mut state = self.lock();
+        let now = Instant::now();
+        let Some(number) = state.held(lease) else {
+            return Ok(false);
+        };
+        state.workers.insert(worker.to_owned(), now);
+        let item = state.items.get_mut(&number).expect("it is held");
+        item.lease = Some((lease.token.clone(), now + time));
+        Ok(true)
+    }
+
+    fn commit(&mut self, lease: &Lease, results: &Results) -> Result<Committed, Error> {
+        let mut state = self.lock();
+        let Some(number) = state.held(lease) else {
+            return Ok(Committed::Late);
+        };
+        if state.has_ended(&lease.search) {
+            state.drop_item(number);
+            return Ok(Committed::Late);
+        }
+        let keys = state.keys.get(&lease.search).cloned().unwrap_or_default();
+        let search = state
+            .searches
+            .get_mut(&lease.search)
+            .expect("it has not ended");
+        let before = search.sums.get(EXECUTIONS).copied().unwrap_or(0);
+        for (name, sum) in &results.sums {
+            *search.sums.entry(name.clone()).or_default() += sum;
+        }
+        for (fact, detail) in &results.facts {
+            search
+                .facts
+                .entry(fact.clone())
+                .or_insert_with(|| detail.clone());
+        }
+        let mut new = Vec::new();
+        for (key, finding) in &results.findings {
+            if !keys.contains(key) && !new.contains(key) {
+                new.push(key.clone());
+                search.findings.push((before, finding.clone()));
+            }
+        }
+        if results.is_over {
+            search.end = Some(End::Finding);
+        }
+        state
+            .keys
+            .entry(lease.search.clone())
+            .or_default()
+            .extend(new);
+        for item in &results.items {
+            state.add(&lease.search, item);
+        }
+        state.drop_item(number);
+        let search = state.searches.get_mut(&lease.search).expect("it is there");
+        if search.left == 0 && search.end.is_none() {
+            search.end = Some(End::Exhausted);
+        }
+        Ok(Committed::Done)
+    }
+
+    fn abandon(&mut self, lease: &Lease, problem: Option<&str>) -> Result<(), Error> {
+        let mut state = self.lock();
+        let Some(number) = state.held(lease) else {
+            return Ok(());
+        };
+        let item = state.items.get_mut(&number).expect("it is held");
+        item.lease = None;
+        item.problems += u64::from(problem.is_some());
+        let is_broken = item.problems >= MAX_PROBLEMS;
+        state.ready.push_back(number);
+        if let Some(problem) = problem.filter(|_| is_broken)
+            && let Some(search) = state.searches.get_mut(&lease.search)
+        {
+            search.end.get_or_insert(End::Broken(problem.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn status(&mut self) -> Result<Option<Status>, Error> {
+        let state = self.lock();
+        let now = Instant::now();
+        Ok(state.run.is_some().then(|| Status {
+            searches: state.searches.clone(),
+            ready: state.ready.len() as u64,
+            leased: state
+                .items
+                .values()
+                .filter(|item| item.lease.is_some())
+                .count() as u64,
+            workers: state.workers(now),
+            has_front: state.has_front(now),
+        }))
+    }
+
+    fn remove_run(&mut self) -> Result<(), Error> {
+        *self.lock() = State::default();
+        Ok(())
+    }
+}

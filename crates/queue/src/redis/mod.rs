@@ -1,0 +1,458 @@
+//! A queue on a server of Redis or Valkey.
+
+mod resp;
+mod scripts;
+
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::{
+    Address, Committed, EXECUTIONS, End, Error, Lease, MAX_PROBLEMS, Next, Queue, Results, Run,
+    Search, SearchState, Settings, Status, Token, WORKER_GONE,
+};
+use resp::{Connection, Reply};
+use scripts::{KEYS, Script};
+
+/// Maximum wait for a reply.
+const REPLY_TIME: Duration = Duration::from_secs(10);
+/// Time for which calls are repeated if the server cannot be reached: longer than a restart takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The same for the first call: a server that is not there is more likely a mistake in the address.
+const FIRST_PATIENCE: Duration = Duration::from_secs(5);
+/// First and longest wait before a call is repeated.
+const FIRST_WAIT: Duration = Duration::from_millis(10);
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
+/// The oldest version of the server: older ones may lose effects of scripts that read the time.
+const OLDEST: (u32, u32) = (6, 2);
+
+/// A queue on a server of Redis or Valkey. If the connection breaks, calls are repeated for a minute on a new one.
+pub struct RedisQueue {
+    address: Address,
+    connection: Option<Connection>,
+    keys: Vec<String>,
+    patience: Duration,
+}
+
+/// The problem of a call: of the connection, which may be opened again, or an answer of the server.
+enum Problem {
+    Connection(io::Error),
+    Refused(String),
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        Problem::Connection(error)
+    }
+}
+
+impl RedisQueue {
+    /// Connects to the server and examines it.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be reached, or cannot be used as a queue.
+    pub fn connect(address: &Address) -> Result<Self, Error> {
+        let key = |name: &&str| format!("{{{}}}:{name}", address.prefix);
+        let mut queue = RedisQueue {
+            address: address.clone(),
+            connection: None,
+            keys: KEYS.iter().map(key).collect(),
+            patience: FIRST_PATIENCE,
+        };
+        for section in ["server", "memory"] {
+            let info = queue.repeat(|connection| connection.call(&["INFO", section]))?;
+            let info = info.text().unwrap_or_default();
+            if let Some(problem) = unfit(&info) {
+                return Err(queue.unusable(problem));
+            }
+        }
+        queue.patience = PATIENCE;
+        Ok(queue)
+    }
+
+    fn unusable(&self, problem: String) -> Error {
+        Error::Server {
+            address: self.address.to_string(),
+            problem,
+        }
+    }
+
+    /// Runs a script.
+    fn run(&mut self, script: &Script, arguments: &[&str]) -> Result<Reply, Error> {
+        let text = script.text();
+        let keys = self.keys.clone();
+        let count = keys.len().to_string();
+        let mut words = vec!["EVAL", &text, &count];
+        words.extend(keys.iter().map(String::as_str));
+        words.extend(arguments);
+        self.repeat(|connection| connection.call(&words))
+    }
+
+    /// Calls until there is a reply, on a new connection if need be.
+    fn repeat(
+        &mut self,
+        mut call: impl FnMut(&mut Connection) -> io::Result<Reply>,
+    ) -> Result<Reply, Error> {
+        let start = Instant::now();
+        let mut wait = FIRST_WAIT;
+        loop {
+            let reply = self.opened().and_then(|connection| Ok(call(connection)?));
+            let problem = match reply {
+                Ok(Reply::Error(text)) if is_temporary(&text) => text,
+                Ok(Reply::Error(text)) => return Err(self.unusable(text)),
+                Ok(reply) => return Ok(reply),
+                Err(Problem::Refused(text)) => return Err(self.unusable(text)),
+                Err(Problem::Connection(error)) => error.to_string(),
+            };
+            // A reply to this call must not be taken for one to the next.
+            self.connection = None;
+            if start.elapsed() >= self.patience {
+                return Err(Error::Connection {
+                    address: self.address.to_string(),
+                    problem,
+                });
+            }
+            thread::sleep(wait);
+            wait = (wait * 2).min(LONGEST_WAIT);
+        }
+    }
+
+    fn opened(&mut self) -> Result<&mut Connection, Problem> {
+        if self.connection.is_none() {
+            let Address {
+                host,
+                port,
+                user,
+                password,
+                database,
+                ..
+            } = &self.address;
+            let mut connection = Connection::open(host, *port, REPLY_TIME)?;
+            let mut greet = |words: &[&str]| match connection.call(words)? {
+                Reply::Error(text) if !is_temporary(&text) => Err(Problem::Refused(text)),
+                Reply::Error(text) => Err(io::Error::other(text).into()),
+                _ => Ok(()),
+            };
+            if !password.is_empty() {
+                match user.is_empty() {
+                    true => greet(&["AUTH", password])?,
+                    false => greet(&["AUTH", user, password])?,
+                }
+            }
+            if *database != 0 {
+                greet(&["SELECT", &database.to_string()])?;
+            }
+            self.connection = Some(connection);
+        }
+        Ok(self.connection.as_mut().expect("it was just opened"))
+    }
+
+    fn misunderstood(&self) -> Error {
+        self.unusable("its reply is none that the queue expects".to_owned())
+    }
+}
+
+/// True when the server will accept the same call later.
+fn is_temporary(error: &str) -> bool {
+    let word = error.split(' ').next().unwrap_or_default();
+    [
+        "LOADING",
+        "BUSY",
+        "MASTERDOWN",
+        "TRYAGAIN",
+        "CLUSTERDOWN",
+        "OOM",
+    ]
+    .contains(&word)
+}
+
+/// Returns the reason why a server with this information cannot be used, if there is one.
+fn unfit(info: &str) -> Option<String> {
+    let value = |name: &str| {
+        let mut lines = info.lines().filter_map(|line| line.split_once(':'));
+        lines
+            .find(|(other, _)| *other == name)
+            .map(|(_, value)| value.trim().to_owned())
+    };
+    if let Some(version) = value("redis_version") {
+        let mut numbers = version
+            .split('.')
+            .map_while(|number| number.parse::<u32>().ok());
+        let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        if found < OLDEST {
+            let (major, minor) = OLDEST;
+            return Some(format!(
+                "the server is of version {version}; the queue needs {major}.{minor} or newer"
+            ));
+        }
+    }
+    match value("maxmemory_policy") {
+        Some(policy) if policy != "noeviction" => Some(format!(
+            "the server deletes keys when its memory is full (policy {policy}), and would lose parts of the \
+             search; set it to noeviction: CONFIG SET maxmemory-policy noeviction"
+        )),
+        _ => None,
+    }
+}
+
+/// Settings as text: each name and value in a line.
+fn to_text(settings: &[(String, String)]) -> String {
+    let line = |(name, value): &(String, String)| format!("{}\t{}\n", escape(name), escape(value));
+    settings.iter().map(line).collect()
+}
+
+fn of_text(text: &str) -> Settings {
+    let pair = |line: &str| {
+        let (name, value) = line.split_once('\t')?;
+        Some((unescape(name), unescape(value)))
+    };
+    text.lines().filter_map(pair).collect()
+}
+
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('\n', "\\n")
+        .replace('\r', "\\r")
+        .replace('\t', "\\t")
+}
+
+fn unescape(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        plain.push(match c {
+            '\\' => match rest.next() {
+                Some('n') => '\n',
+                Some('r') => '\r',
+                Some('t') => '\t',
+                other => other.unwrap_or('\\'),
+            },
+            c => c,
+        });
+    }
+    plain
+}
+
+fn milliseconds(time: Duration) -> String {
+    time.as_millis().to_string()
+}
+
+fn read_run(reply: Reply) -> Option<Option<Run>> {
+    let mut parts = reply.list()?.into_iter();
+    Some(match (parts.next()?, parts.next()?) {
+        (Reply::Text(version), Reply::Text(environment)) => Some(Run {
+            version,
+            environment: of_text(&environment),
+        }),
+        _ => None,
+    })
+}
+
+fn read_next(reply: Reply, token: &Token) -> Option<Next> {
+    let mut parts = reply.list()?.into_iter();
+    match parts.next()?.text()?.as_str() {
+        "none" => Some(Next::NoRun),
+        "empty" => Some(Next::Empty {
+            has_front: parts.next()?.number()? == 1,
+        }),
+        _ => Some(Next::Item(Lease {
+            item: parts.next()?.text()?,
+            token: token.clone(),
+            search: parts.next()?.text()?,
+            text: parts.next()?.text()?,
+            known: parts.next()?.texts()?,
+            ready: parts.next()?.number()?,
+            workers: parts.next()?.number()?,
+        })),
+    }
+}
+
+fn read_status(reply: Reply) -> Option<Option<Status>> {
+    if reply == Reply::Nothing {
+        return Some(None);
+    }
+    let mut parts = reply.list()?.into_iter();
+    let mut status = Status::default();
+    for (name, settings) in parts.next()?.pairs()? {
+        let state = SearchState {
+            settings: of_text(&settings),
+            ..SearchState::default()
+        };
+        status.searches.insert(name, state);
+    }
+    for (name, left) in parts.next()?.pairs()? {
+        status.searches.get_mut(&name)?.left = left.parse().ok()?;
+    }
+    let in_search = |key: &str| {
+        let (search, name) = key.split_once('\n')?;
+        Some((search.to_owned(), name.to_owned()))
+    };
+    for (key, sum) in parts.next()?.pairs()? {
+        let (search, name) = in_search(&key)?;
+        let sums = &mut status.searches.get_mut(&search)?.sums;
+        sums.insert(name, sum.parse().ok()?);
+    }
+    for (key, detail) in parts.next()?.pairs()? {
+        let (search, fact) = in_search(&key)?;
+        status.searches.get_mut(&search)?.facts.insert(fact, detail);
+    }
+    for finding in parts.next()?.texts()? {
+        let (search, rest) = in_search(&finding)?;
+        let (before, finding) = rest.split_once('\n')?;
+        let findings = &mut status.searches.get_mut(&search)?.findings;
+        findings.push((before.parse().ok()?, finding.to_owned()));
+    }
+    for (name, reason) in parts.next()?.pairs()? {
+        status.searches.get_mut(&name)?.end = Some(match reason.as_str() {
+            "exhausted" => End::Exhausted,
+            "finding" => End::Finding,
+            other => End::Broken(other.split_once('\n')?.1.to_owned()),
+        });
+    }
+    status.ready = parts.next()?.number()?;
+    status.leased = parts.next()?.number()?;
+    status.workers = parts.next()?.texts()?;
+    status.has_front = parts.next()?.number()? == 1;
+    Some(Some(status))
+}
+
+impl Queue for RedisQueue {
+    fn open_run(&mut self, run: &Run) -> Result<Run, Error> {
+        let environment = to_text(&run.environment);
+        let reply = self.run(&scripts::OPEN_RUN, &[&run.version, &environment])?;
+        let run = read_run(reply).flatten();
+        run.ok_or_else(|| self.misunderstood())
+    }
+
+    fn run(&mut self) -> Result<Option<Run>, Error> {
+        let reply = self.run(&scripts::RUN, &[])?;
+        read_run(reply).ok_or_else(|| self.misunderstood())
+    }
+
+    fn hold_front(&mut self, token: &Token, time: Duration) -> Result<bool, Error> {
+        let arguments = [token.as_str(), &milliseconds(time)];
+        let reply = self.run(&scripts::HOLD_FRONT, &arguments)?;
+        Ok(reply.number() == Some(1))
+    }
+
+    fn release_front(&mut self, token: &Token) -> Result<(), Error> {
+        self.run(&scripts::RELEASE_FRONT, &[token.as_str()])?;
+        Ok(())
+    }
+
+    fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error> {
+        let settings = to_text(&search.settings);
+        let reply = self.run(&scripts::START, &[&search.name, &settings, root])?;
+        Ok(reply.text().map(|there| of_text(&there)))
+    }
+
+    fn lease(&mut self, worker: &str, token: &Token, time: Duration) -> Result<Next, Error> {
+        let (time, gone) = (milliseconds(time), milliseconds(WORKER_GONE));
+        let reply = self.run(&scripts::LEASE, &[worker, token.as_str(), &time, &gone])?;
+        read_next(reply, token).ok_or_else(|| self.misunderstood())
+    }
+
+    fn heartbeat(&mut self, lease: &Lease, worker: &str, time: Duration) -> Result<bool, Error> {
+        let (time, gone) = (milliseconds(time), milliseconds(WORKER_GONE));
+        let arguments = [&lease.item, lease.token.as_str(), worker, &time, &gone];
+        let reply = self.run(&scripts::HEARTBEAT, &arguments)?;
+        Ok(reply.number() == Some(1))
+    }
+
+    fn commit(&mut self, lease: &Lease, results: &Results) -> Result<Committed, Error> {
+        let sums = results
+            .sums
+            .iter()
+            .map(|(name, sum)| (name, sum.to_string()));
+        let sums: Vec<(&String, String)> = sums.collect();
+        let mut words: Vec<&str> = vec![&lease.item, lease.token.as_str(), &lease.search];
+        words.extend([EXECUTIONS, if results.is_over { "1" } else { "0" }]);
+        let lengths = [
+            2 * sums.len(),
+            2 * results.facts.len(),
+            2 * results.findings.len(),
+            results.items.len(),
+        ];
+        let lengths = lengths.map(|length| length.to_string());
+        words.push(&lengths[0]);
+        words.extend(sums.iter().flat_map(|(name, sum)| [name.as_str(), sum]));
+        words.push(&lengths[1]);
+        words.extend(
+            results
+                .facts
+                .iter()
+                .flat_map(|(fact, detail)| [fact.as_str(), detail]),
+        );
+        words.push(&lengths[2]);
+        words.extend(
+            results
+                .findings
+                .iter()
+                .flat_map(|(key, finding)| [key.as_str(), finding]),
+        );
+        words.push(&lengths[3]);
+        words.extend(results.items.iter().map(String::as_str));
+        let reply = self.run(&scripts::COMMIT, &words)?;
+        match reply.text().as_deref() {
+            Some("done") => Ok(Committed::Done),
+            Some("late") => Ok(Committed::Late),
+            _ => Err(self.misunderstood()),
+        }
+    }
+
+    fn abandon(&mut self, lease: &Lease, problem: Option<&str>) -> Result<(), Error> {
+        let most = MAX_PROBLEMS.to_string();
+        let mut arguments = vec![&lease.item, lease.token.as_str(), &lease.search, &most];
+        arguments.extend(problem);
+        self.run(&scripts::ABANDON, &arguments)?;
+        Ok(())
+    }
+
+    fn status(&mut self) -> Result<Option<Status>, Error> {
+        let reply = self.run(&scripts::STATUS, &[&milliseconds(WORKER_GONE)])?;
+        read_status(reply).ok_or_else(|| self.misunderstood())
+    }
+
+    fn remove_run(&mut self) -> Result<(), Error> {
+        self.run(&scripts::REMOVE_RUN, &[])?;
+        Ok(())
+    }
+}
+
+/// Reads a reply of a server as every method does, for tests that feed it arbitrary bytes.
+pub fn read_reply(bytes: &[u8]) -> Option<()> {
+    let reply = resp::read(&mut &bytes[..]).ok()?;
+    let _ = read_run(reply.clone());
+    let _ = read_next(reply.clone(), &Token::random());
+    let _ = read_status(reply);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_may_lose_items_is_refused() {
+        assert_eq!(
+            unfit("redis_version:6.2.0\r\nmaxmemory_policy:noeviction\r\n"),
+            None
+        );
+        assert_eq!(unfit("# Server\r\nredis_version:7.0.15\r\n"), None);
+        assert_eq!(unfit("redis_version:10.0.1\r\n"), None);
+        let old = unfit("redis_version:6.0.16\r\n").unwrap();
+        assert!(old.contains("version 6.0.16; the queue needs 6.2"), "{old}");
+        let evicts = unfit("maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n").unwrap();
+        assert!(evicts.contains("(policy allkeys-lru)"), "{evicts}");
+    }
+
+    #[test]
+    fn settings_are_read_as_they_were_written() {
+        let settings = vec![
+            ("a".to_owned(), "tab\tline\nback\\slash\r".to_owned()),
+            ("b c".to_owned(), String::new()),
+        ];
+        assert_eq!(of_text(&to_text(&settings)), settings);
+    }
+}

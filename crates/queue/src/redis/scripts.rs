@@ -1,0 +1,235 @@
+//! The steps of the queue as Lua scripts, each of which the server runs atomically.
+//!
+//! Keys: `run` (hash), `searches` (name to settings), `items` (number to search and text), `ready` (list of
+//! numbers), `leases` (number by end of lease), `tokens` (number to token), `left` (search to number of items),
+//! `sums` and `facts` (search and name to value), `findings` (list), `keys` (search and key of a finding), `ends`
+//! (search to reason), `problems` (number to count), `workers` (name by time), `next` (last number), `front`
+//! (token).
+//!
+//! All keys have one hash tag, so they are on one node of a cluster. An item is in `items` until it is committed,
+//! and a search has ended when it has none left. The server's clock decides when a lease ends; a clock that is
+//! wrong only has work done twice, because a commit needs the token.
+
+/// Names of the keys, in the order in which scripts receive them.
+pub const KEYS: [&str; 16] = [
+    "run", "searches", "items", "ready", "leases", "tokens", "left", "sums", "facts", "findings",
+    "keys", "ends", "problems", "workers", "next", "front",
+];
+
+/// The beginning of every script.
+const COMMON: &str = r"
+local RUN, SEARCHES, ITEMS, READY, LEASES, TOKENS, LEFT, SUMS, FACTS, FINDINGS,
+    FINDING_KEYS, ENDS, PROBLEMS, WORKERS, NEXT, FRONT = unpack(KEYS)
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local function add(search, text)
+    local id = call('INCR', NEXT)
+    call('HSET', ITEMS, id, search .. '\n' .. text)
+    call('RPUSH', READY, id)
+    call('HINCRBY', LEFT, search, 1)
+end
+
+local function drop(id, search)
+    call('HDEL', ITEMS, id)
+    call('HDEL', TOKENS, id)
+    call('ZREM', LEASES, id)
+    call('HDEL', PROBLEMS, id)
+    call('HINCRBY', LEFT, search, -1)
+end
+
+local function seen(worker, gone)
+    call('ZREMRANGEBYSCORE', WORKERS, '-inf', now - gone)
+    call('ZADD', WORKERS, now, worker)
+end
+";
+
+/// A script.
+pub struct Script(&'static str);
+
+impl Script {
+    pub fn text(&self) -> String {
+        format!("{COMMON}{}", self.0)
+    }
+}
+
+/// version, environment
+pub const OPEN_RUN: Script = Script(
+    r"
+if call('EXISTS', RUN) == 0 then
+    call('HSET', RUN, 'version', ARGV[1], 'environment', ARGV[2])
+end
+return call('HMGET', RUN, 'version', 'environment')
+",
+);
+
+pub const RUN: Script = Script("return call('HMGET', RUN, 'version', 'environment')");
+
+/// token, milliseconds
+pub const HOLD_FRONT: Script = Script(
+    r"
+local holder = call('GET', FRONT)
+if holder and holder ~= ARGV[1] then
+    return 0
+end
+call('SET', FRONT, ARGV[1], 'PX', ARGV[2])
+return 1
+",
+);
+
+/// token
+pub const RELEASE_FRONT: Script = Script(
+    r"
+if call('GET', FRONT) == ARGV[1] then
+    call('DEL', FRONT)
+end
+return 1
+",
+);
+
+/// search, settings, root
+pub const START: Script = Script(
+    r"
+local there = call('HGET', SEARCHES, ARGV[1])
+if there then
+    return there
+end
+call('HSET', SEARCHES, ARGV[1], ARGV[2])
+add(ARGV[1], ARGV[3])
+return false
+",
+);
+
+/// worker, token, milliseconds, milliseconds after which a worker is gone
+pub const LEASE: Script = Script(
+    r"
+if call('EXISTS', RUN) == 0 then
+    return {'none'}
+end
+seen(ARGV[1], ARGV[4])
+local function take(id)
+    local item = call('HGET', ITEMS, id)
+    if not item then
+        call('ZREM', LEASES, id)
+        return nil
+    end
+    local at = string.find(item, '\n', 1, true)
+    local search = string.sub(item, 1, at - 1)
+    if call('HEXISTS', ENDS, search) == 1 then
+        drop(id, search)
+        return nil
+    end
+    call('HSET', TOKENS, id, ARGV[2])
+    call('ZADD', LEASES, now + ARGV[3], id)
+    local known = {}
+    for _, key in ipairs(call('HKEYS', FINDING_KEYS)) do
+        if string.sub(key, 1, at) == search .. '\n' then
+            known[#known + 1] = string.sub(key, at + 1)
+        end
+    end
+    return {'item', id, search, string.sub(item, at + 1), known,
+        call('LLEN', READY), call('ZCARD', WORKERS)}
+end
+while true do
+    local id = call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0, 1)[1] or call('LPOP', READY)
+    if not id then
+        return {'empty', call('EXISTS', FRONT)}
+    end
+    local taken = take(id)
+    if taken then
+        return taken
+    end
+end
+",
+);
+
+/// item, token, worker, milliseconds, milliseconds after which a worker is gone
+pub const HEARTBEAT: Script = Script(
+    r"
+if call('HGET', TOKENS, ARGV[1]) ~= ARGV[2] then
+    return 0
+end
+seen(ARGV[3], ARGV[5])
+call('ZADD', LEASES, now + ARGV[4], ARGV[1])
+return 1
+",
+);
+
+/// item, token, search, name of the sum before findings, 1 if the search is over, then four lists, each with the
+/// number of its elements first: sums and facts with their values, findings with their keys, items
+pub const COMMIT: Script = Script(
+    r"
+local id, token, search = ARGV[1], ARGV[2], ARGV[3]
+if call('HGET', TOKENS, id) ~= token then
+    return 'late'
+end
+if call('HEXISTS', ENDS, search) == 1 then
+    drop(id, search)
+    return 'late'
+end
+local position = 6
+local function list()
+    local first = position + 1
+    position = first + ARGV[position]
+    return first, position - 1
+end
+local before = call('HGET', SUMS, search .. '\n' .. ARGV[4]) or '0'
+local first, last = list()
+for at = first, last, 2 do
+    call('HINCRBY', SUMS, search .. '\n' .. ARGV[at], ARGV[at + 1])
+end
+first, last = list()
+for at = first, last, 2 do
+    call('HSETNX', FACTS, search .. '\n' .. ARGV[at], ARGV[at + 1])
+end
+first, last = list()
+for at = first, last, 2 do
+    if call('HSETNX', FINDING_KEYS, search .. '\n' .. ARGV[at], 1) == 1 then
+        call('RPUSH', FINDINGS, search .. '\n' .. before .. '\n' .. ARGV[at + 1])
+    end
+end
+first, last = list()
+for at = first, last do
+    add(search, ARGV[at])
+end
+drop(id, search)
+if ARGV[5] == '1' then
+    call('HSET', ENDS, search, 'finding')
+elseif call('HGET', LEFT, search) == '0' then
+    call('HSET', ENDS, search, 'exhausted')
+end
+return 'done'
+",
+);
+
+/// item, token, search, maximum number of problems, the problem if there is one
+pub const ABANDON: Script = Script(
+    r"
+local id = ARGV[1]
+if call('HGET', TOKENS, id) ~= ARGV[2] then
+    return 0
+end
+call('HDEL', TOKENS, id)
+call('ZREM', LEASES, id)
+call('RPUSH', READY, id)
+if ARGV[5] and call('HINCRBY', PROBLEMS, id, 1) >= tonumber(ARGV[4]) then
+    call('HSETNX', ENDS, ARGV[3], 'broken\n' .. ARGV[5])
+end
+return 1
+",
+);
+
+/// milliseconds after which a worker is gone
+pub const STATUS: Script = Script(
+    r"
+if call('EXISTS', RUN) == 0 then
+    return false
+end
+return {call('HGETALL', SEARCHES), call('HGETALL', LEFT), call('HGETALL', SUMS), call('HGETALL', FACTS),
+    call('LRANGE', FINDINGS, 0, -1), call('HGETALL', ENDS), call('LLEN', READY), call('ZCARD', LEASES),
+    call('ZRANGEBYSCORE', WORKERS, now - ARGV[1], '+inf'), call('EXISTS', FRONT)}
+",
+);
+
+pub const REMOVE_RUN: Script = Script("return call('DEL', unpack(KEYS))");

@@ -1,0 +1,428 @@
+//! Messages between a check whose search is shared with other machines and the command that runs it, which has
+//! the connection to the queue.
+//!
+//! A message is a list of named texts. On the wire each is its name, its length in bytes and its bytes, so that
+//! a text may contain anything; a name of no length ends the message.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Read, Write};
+
+/// Maximum length of a name, and of all texts of a message; both far beyond the messages of a check.
+const MAX_NAME: u64 = 64;
+const MAX_LENGTH: usize = 256 << 20;
+
+/// Texts with their names.
+type Fields = Vec<(String, String)>;
+
+/// A message of a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FromCheck {
+    /// The search begins.
+    Search(SharedSearch),
+    /// The search cannot be shared.
+    Refused {
+        /// The name of the check.
+        check: String,
+        /// The setting that is in the way, and the remedy.
+        reason: String,
+    },
+    /// The results of the last part that was explored.
+    Results(PartResults),
+}
+
+/// A message to a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToCheck {
+    /// A part of the search to explore.
+    Explore(Part),
+    /// The search is over; the results are those of all parts.
+    Totals(Totals),
+}
+
+/// A search, with everything that must be the same on every machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SharedSearch {
+    /// The name of the check.
+    pub check: String,
+    /// Its number among the checks of this name.
+    pub number: u32,
+    /// The build of the program and the settings.
+    pub settings: Vec<(String, String)>,
+}
+
+/// A part of a search and the time for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The text of its branches; [`Part::ROOT`] for the whole search.
+    pub item: String,
+    /// Time after which the rest is handed back.
+    pub milliseconds: u64,
+    /// Maximum number of parts that the rest is split into.
+    pub pieces: usize,
+    /// The headlines of failures that are known already.
+    pub known: Vec<String>,
+}
+
+impl Part {
+    /// The text of the part that is the whole search.
+    pub const ROOT: &str = "root";
+}
+
+/// The results of a part of a search, or of several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartResults {
+    /// Counts, by name. Those of several parts are added.
+    pub sums: BTreeMap<String, u64>,
+    /// Observations that hold for the whole search as soon as they hold for a part, with a detail.
+    pub facts: BTreeMap<String, String>,
+    /// Failures in the order they were found.
+    pub failures: Vec<FoundFailure>,
+    /// The parts that are left.
+    pub items: Vec<String>,
+    /// True when a failure ends the search.
+    pub is_over: bool,
+}
+
+/// The results of a whole search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// The sum of all parts.
+    pub results: PartResults,
+    /// True when no part is left.
+    pub is_exhausted: bool,
+    /// The command that resumes a search that was interrupted.
+    pub resume: Option<String>,
+}
+
+/// A failure that another process can replay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundFailure {
+    /// Executions of the search before it and with it.
+    pub execution: u64,
+    /// The token of its schedule.
+    pub schedule: String,
+    /// Its critical pair in one line; empty if there is none.
+    pub pair: String,
+    /// Its kind and message. Two failures with the same headline count as one.
+    pub headline: String,
+}
+
+impl FromCheck {
+    /// Writes the message.
+    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        let fields = match self {
+            FromCheck::Search(search) => {
+                let mut fields = vec![
+                    field("search", &search.check),
+                    field("number", search.number),
+                ];
+                for (name, value) in &search.settings {
+                    fields.extend([field("setting", name), field("value", value)]);
+                }
+                fields
+            }
+            FromCheck::Refused { check, reason } => {
+                vec![field("refused", check), field("reason", reason)]
+            }
+            FromCheck::Results(results) => [vec![field("results", "")], results.fields()].concat(),
+        };
+        write(to, &fields)
+    }
+
+    /// Reads a message; `None` at the end of the connection.
+    pub fn read(from: &mut impl BufRead) -> io::Result<Option<Self>> {
+        let Some((kind, value, rest)) = read(from)? else {
+            return Ok(None);
+        };
+        Ok(Some(match kind.as_str() {
+            "search" => {
+                let mut search = SharedSearch {
+                    check: value,
+                    ..SharedSearch::default()
+                };
+                for (name, value) in rest {
+                    match (name.as_str(), search.settings.last_mut()) {
+                        ("number", _) => search.number = number(&value)?,
+                        ("setting", _) => search.settings.push((value, String::new())),
+                        ("value", Some(setting)) => setting.1 = value,
+                        _ => return Err(unexpected(&name)),
+                    }
+                }
+                FromCheck::Search(search)
+            }
+            "refused" => FromCheck::Refused {
+                check: value,
+                reason: rest.into_iter().map(|(_, reason)| reason).collect(),
+            },
+            "results" => FromCheck::Results(PartResults::of_fields(rest)?),
+            _ => return Err(unexpected(&kind)),
+        }))
+    }
+}
+
+impl ToCheck {
+    /// Writes the message.
+    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        let fields = match self {
+            ToCheck::Explore(part) => {
+                let mut fields = vec![
+                    field("explore", &part.item),
+                    field("milliseconds", part.milliseconds),
+                    field("pieces", part.pieces),
+                ];
+                fields.extend(part.known.iter().map(|headline| field("known", headline)));
+                fields
+            }
+            ToCheck::Totals(totals) => {
+                let mut fields = vec![field("totals", totals.is_exhausted)];
+                fields.extend(totals.resume.iter().map(|command| field("resume", command)));
+                [fields, totals.results.fields()].concat()
+            }
+        };
+        write(to, &fields)
+    }
+
+    /// Reads a message; `None` at the end of the connection.
+    pub fn read(from: &mut impl BufRead) -> io::Result<Option<Self>> {
+        let Some((kind, value, mut rest)) = read(from)? else {
+            return Ok(None);
+        };
+        Ok(Some(match kind.as_str() {
+            "explore" => {
+                let mut part = Part {
+                    item: value,
+                    ..Part::default()
+                };
+                for (name, value) in rest {
+                    match name.as_str() {
+                        "milliseconds" => part.milliseconds = number(&value)?,
+                        "pieces" => part.pieces = number(&value)?,
+                        "known" => part.known.push(value),
+                        _ => return Err(unexpected(&name)),
+                    }
+                }
+                ToCheck::Explore(part)
+            }
+            "totals" => {
+                let at = rest.iter().position(|(name, _)| name == "resume");
+                ToCheck::Totals(Totals {
+                    is_exhausted: number(&value)?,
+                    resume: at.map(|at| rest.remove(at).1),
+                    results: PartResults::of_fields(rest)?,
+                })
+            }
+            _ => return Err(unexpected(&kind)),
+        }))
+    }
+}
+
+impl PartResults {
+    fn fields(&self) -> Fields {
+        let mut fields = Fields::new();
+        for (name, sum) in &self.sums {
+            fields.extend([field("sum", name), field("count", sum)]);
+        }
+        for (fact, detail) in &self.facts {
+            fields.extend([field("fact", fact), field("detail", detail)]);
+        }
+        for failure in &self.failures {
+            fields.push(field("failure", failure.to_text()));
+        }
+        for item in &self.items {
+            fields.push(field("item", item));
+        }
+        fields.extend(self.is_over.then(|| field("over", "")));
+        fields
+    }
+
+    fn of_fields(fields: Fields) -> io::Result<Self> {
+        let mut results = PartResults::default();
+        let mut last = String::new();
+        for (name, value) in fields {
+            match name.as_str() {
+                "sum" | "fact" => last = value,
+                "count" => {
+                    let sum = number(&value)?;
+                    results.sums.insert(std::mem::take(&mut last), sum);
+                }
+                "detail" => {
+                    results.facts.insert(std::mem::take(&mut last), value);
+                }
+                "failure" => results.failures.push(FoundFailure::of_text(&value)?),
+                "item" => results.items.push(value),
+                "over" => results.is_over = true,
+                _ => return Err(unexpected(&name)),
+            }
+        }
+        Ok(results)
+    }
+}
+
+impl FoundFailure {
+    /// Returns the failure as text, for the queue.
+    pub fn to_text(&self) -> String {
+        let FoundFailure {
+            execution,
+            schedule,
+            pair,
+            headline,
+        } = self;
+        format!("{execution}\n{schedule}\n{pair}\n{headline}")
+    }
+
+    /// Parses the text of a failure.
+    pub fn of_text(text: &str) -> io::Result<Self> {
+        let mut lines = text.splitn(4, '\n');
+        let mut line = || lines.next().ok_or_else(|| unexpected(text));
+        Ok(FoundFailure {
+            execution: number(line()?)?,
+            schedule: line()?.to_owned(),
+            pair: line()?.to_owned(),
+            headline: line()?.to_owned(),
+        })
+    }
+}
+
+fn field(name: &str, value: impl ToString) -> (String, String) {
+    (name.to_owned(), value.to_string())
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> io::Result<T> {
+    text.parse().map_err(|_| unexpected(text))
+}
+
+fn unexpected(text: &str) -> io::Error {
+    let text: String = text.chars().take(MAX_NAME as usize).collect();
+    io::Error::new(io::ErrorKind::InvalidData, format!("unexpected `{text}`"))
+}
+
+fn write(to: &mut impl Write, fields: &[(String, String)]) -> io::Result<()> {
+    let mut text = String::new();
+    for (name, value) in fields {
+        text += &format!("{name} {}\n{value}\n", value.len());
+    }
+    text += "\n";
+    to.write_all(text.as_bytes())?;
+    to.flush()
+}
+
+/// Reads the first name, its text and the other fields.
+fn read(from: &mut impl BufRead) -> io::Result<Option<(String, String, Fields)>> {
+    let mut fields = Fields::new();
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        // A number of bytes has at most 20 digits.
+        from.take(MAX_NAME + 22).read_line(&mut line)?;
+        if line.is_empty() && fields.is_empty() {
+            return Ok(None);
+        }
+        if line == "\n" {
+            break;
+        }
+        let words = line
+            .strip_suffix('\n')
+            .and_then(|line| line.split_once(' '));
+        let (name, size) = words.ok_or_else(|| unexpected(&line))?;
+        let size: usize = number(size)?;
+        length += size;
+        if length > MAX_LENGTH {
+            return Err(unexpected(&line));
+        }
+        let mut value = String::new();
+        from.take(size as u64).read_to_string(&mut value)?;
+        let mut end = [0];
+        from.read_exact(&mut end)?;
+        if value.len() != size || end != *b"\n" {
+            return Err(unexpected(&line));
+        }
+        fields.push((name.to_owned(), value));
+    }
+    if fields.is_empty() {
+        return Err(unexpected(""));
+    }
+    let (kind, value) = fields.remove(0);
+    Ok(Some((kind, value, fields)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results() -> PartResults {
+        PartResults {
+            sums: [("runs".to_owned(), 7), ("executions".to_owned(), 5)].into(),
+            facts: [("cut-short".to_owned(), "a\nb\n\n".to_owned())].into(),
+            failures: vec![FoundFailure {
+                execution: 3,
+                schedule: "r1.AbQ".to_owned(),
+                pair: String::new(),
+                headline: "deadlock: of two\nlines".to_owned(),
+            }],
+            items: vec!["item 1\nend\n".to_owned(), "ä".to_owned()],
+            is_over: true,
+        }
+    }
+
+    fn from_check() -> [FromCheck; 3] {
+        [
+            FromCheck::Search(SharedSearch {
+                check: "a::b".to_owned(),
+                number: 2,
+                settings: vec![("memory".to_owned(), "Sc".to_owned())],
+            }),
+            FromCheck::Refused {
+                check: "a".to_owned(),
+                reason: "no".to_owned(),
+            },
+            FromCheck::Results(results()),
+        ]
+    }
+
+    #[test]
+    fn messages_are_read_as_they_were_written() {
+        let mut wire = Vec::new();
+        let messages = from_check();
+        for message in &messages {
+            message.write(&mut wire).unwrap();
+        }
+        let mut from = &wire[..];
+        for message in messages {
+            assert_eq!(FromCheck::read(&mut from).unwrap(), Some(message));
+        }
+        assert_eq!(FromCheck::read(&mut from).unwrap(), None);
+        let messages = [
+            ToCheck::Explore(Part {
+                item: "item 1\n".to_owned(),
+                milliseconds: 100,
+                pieces: 4,
+                known: vec!["deadlock: a\nb".to_owned(), String::new()],
+            }),
+            ToCheck::Totals(Totals {
+                results: results(),
+                is_exhausted: false,
+                resume: Some("cargo raddle".to_owned()),
+            }),
+        ];
+        for message in messages {
+            let mut wire = Vec::new();
+            message.write(&mut wire).unwrap();
+            assert_eq!(ToCheck::read(&mut &wire[..]).unwrap(), Some(message));
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_message_is_none() {
+        for message in from_check() {
+            let mut wire = Vec::new();
+            message.write(&mut wire).unwrap();
+            for length in 1..wire.len() {
+                assert!(
+                    FromCheck::read(&mut &wire[..length]).is_err(),
+                    "{length} of {}",
+                    String::from_utf8_lossy(&wire)
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Failures that workers find are reported once, by the front end, with their schedules.
+
+use crate::commands::Machine;
+use crate::server::Server;
+
+#[test]
+fn a_failure_ends_the_search_and_is_told_as_in_one_process() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let machine = Machine::new(&server.address());
+    let flags = ["--queue", "--", "--", "--include-ignored"];
+    let arguments = [&["test", "programs::deadlock", "--exact"], &flags[..]].concat();
+    let front_end = machine.start(&arguments);
+    let workers = [machine.worker(&[]), machine.worker(&[])];
+    let front_end = front_end.finish();
+    assert_eq!(front_end.code, Some(1), "{front_end:?}");
+    let text = &front_end.stdout;
+    assert_eq!(
+        text.matches("deadlock after 2 executions (exhaustive)")
+            .count(),
+        1,
+        "{text}"
+    );
+    for part in [
+        "FAIL  queue programs::deadlock",
+        "(exhaustive",
+        "replay:",
+        "why:",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for worker in workers {
+        assert_eq!(worker.finish().code, Some(0));
+    }
+    let status = machine.run(&["queue", "status"]);
+    assert_eq!(status.stdout, "no run\n");
+}
+
+#[test]
+fn with_keep_going_every_failure_is_reported_once_and_every_class_is_run() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let machine = Machine::new(&server.address());
+    let front_end = machine.front_end("programs::several_failures");
+    let workers = [(); 2].map(|()| machine.worker(&["--slice", "5ms"]));
+    let front_end = front_end.finish();
+    assert_eq!(front_end.code, Some(1), "{front_end:?}");
+    let failures = front_end.events("failure");
+    let message = |failure: &serde_json::Value| {
+        let message = failure["failure"]["message"].as_str().unwrap();
+        message.lines().last().unwrap().to_owned()
+    };
+    let mut messages: Vec<String> = failures.iter().map(message).collect();
+    messages.sort();
+    assert_eq!(messages, ["the value is one", "the value is three"]);
+    let finished = &front_end.events("finished")[0];
+    assert_eq!(finished["guarantee"], "Exhaustive");
+    assert_eq!(finished["classes"], 4 * 624);
+    assert_eq!(front_end.events("found").len(), 2, "as they come");
+    workers
+        .into_iter()
+        .for_each(|worker| assert_eq!(worker.finish().code, Some(0)));
+}
+
+#[test]
+fn a_failure_that_ends_the_process_is_a_failure() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let machine = Machine::new(&server.address());
+    let front_end = machine.front_end("programs::hangs");
+    let worker = machine.worker(&[]);
+    let front_end = front_end.finish();
+    assert_eq!(front_end.code, Some(1), "{front_end:?}");
+    let failures = front_end.events("failure");
+    assert_eq!(failures.len(), 1, "{front_end:?}");
+    assert_eq!(failures[0]["failure"]["kind"], "Hang", "{front_end:?}");
+    worker.finish();
+}
+
+#[test]
+fn a_process_that_ends_without_a_word_is_no_pass() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let machine = Machine::new(&server.address());
+    let front_end = machine.front_end("programs::aborts");
+    let worker = machine.worker(&[]);
+    let front_end = front_end.finish();
+    assert_eq!(front_end.code, Some(2), "{front_end:?}");
+    let problem = "a part of the search of queue programs::aborts could not be explored: its process \
+                   ended with signal: 6";
+    assert!(front_end.stderr.contains(problem), "{front_end:?}");
+    // The run stays, for a look at it.
+    let status = machine.run(&["queue", "status"]).stdout;
+    assert!(status.contains("a part could not be explored"), "{status}");
+    machine.run(&["queue", "clear"]);
+    let worker = worker.finish();
+    assert_eq!(
+        worker.stderr.matches("ended with signal: 6").count(),
+        3,
+        "{worker:?}"
+    );
+}
+
+#[test]
+fn the_second_check_of_a_test_follows_the_first() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let machine = Machine::new(&server.address());
+    let front_end = machine.front_end("programs::two_checks");
+    let workers = [(); 2].map(|()| machine.worker(&["--slice", "5ms"]));
+    let front_end = front_end.finish();
+    assert_eq!(front_end.code, Some(0), "{front_end:?}");
+    let classes = |event: &serde_json::Value| event["classes"].as_u64().unwrap();
+    let finished: Vec<u64> = front_end.events("finished").iter().map(classes).collect();
+    assert_eq!(finished, [30, 624]);
+    workers
+        .into_iter()
+        .for_each(|worker| assert_eq!(worker.finish().code, Some(0)));
+}

@@ -1,0 +1,15 @@
+//! Searches that several processes share by a queue on a real server: the class sets are those of one process,
+//! whatever happens to workers, connections and the server.
+//!
+//! These tests start servers of their own, so they need `redis-server`, which `.ci/run` installs; without it they say
+//! so and do nothing, unless `RADDLE_REDIS_REQUIRED` is set.
+
+mod commands;
+mod exact;
+mod failing;
+mod page;
+mod programs;
+mod protocol;
+mod proxy;
+mod refusals;
+mod server;

@@ -1,0 +1,228 @@
+//! The programs whose searches are shared. They are ignored tests of this binary, which the command line runs as it
+//! runs a user's.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use fastrand::Rng;
+use raddle::sync::{Arc, Mutex};
+use raddle::{Checker, Level, Strategy};
+use raddle_tests::programs::dining;
+use raddle_tests::random_program::Program;
+
+/// Number of random programs, and their seeds.
+pub const RANDOM: u64 = 12;
+const SEEDS: [u64; RANDOM as usize] = [119, 146, 423, 574, 582, 632, 692, 719, 872, 931, 973, 1099];
+
+fn exhaustive() -> Checker {
+    Checker::new().strategy(Strategy::Exhaustive)
+}
+
+/// The number of classes and the sum of the upper halves of their fingerprints, by a search of this process.
+pub fn alone(checker: Checker, body: impl Fn() + Send + Sync) -> (u64, u64) {
+    let sum = AtomicU64::new(0);
+    let report = raddle::__private::run_observed(checker, body, &mut |execution| {
+        sum.fetch_add(execution.fingerprint() >> 32, Relaxed);
+    });
+    (report.executions, sum.into_inner())
+}
+
+/// The classes of the philosophers.
+pub fn dp_alone(philosophers: usize) -> (u64, u64) {
+    alone(exhaustive(), move || dining(philosophers))
+}
+
+/// The classes of a random program.
+pub fn random_alone(number: u64) -> (u64, u64) {
+    let (checker, program) = random(number);
+    alone(checker, move || program.run())
+}
+
+/// A random program of the seeds below.
+fn random(number: u64) -> (Checker, Program) {
+    let program = Program::random(&mut Rng::with_seed(SEEDS[number as usize]));
+    let checker = program
+        .checker(Strategy::Exhaustive)
+        .shorten(false)
+        .lock_order(Level::Allow);
+    (checker, program)
+}
+
+/// Prints seeds of programs that have some hundred classes.
+#[test]
+#[ignore = "for a new list of seeds"]
+fn print_seeds() {
+    let seeds = (0..).filter(|&seed| {
+        let program = Program::random(&mut Rng::with_seed(seed));
+        let checker = program.checker(Strategy::Exhaustive).shorten(false);
+        let limited = checker.lock_order(Level::Allow).max_executions(3_000);
+        (300..3_000).contains(&alone(limited, move || program.run()).0)
+    });
+    println!("{:?}", seeds.take(RANDOM as usize).collect::<Vec<u64>>());
+}
+
+/// Five philosophers who take their time, so that there is time to disturb them.
+#[test]
+#[ignore = "run by a queue"]
+fn slow_dp5() {
+    let report = exhaustive().run(|| {
+        std::thread::sleep(std::time::Duration::from_micros(150));
+        dining(5);
+    });
+    report.assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn dp4() {
+    let address = std::env::var_os("RADDLE_QUEUE");
+    assert!(address.is_none(), "a test can read a password");
+    exhaustive().run(|| dining(4)).assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn dp5() {
+    exhaustive().run(|| dining(5)).assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn dp6() {
+    exhaustive().run(|| dining(6)).assert_ok();
+}
+
+/// A test with much to do before its check.
+#[test]
+#[ignore = "run by a queue"]
+fn starts_slowly() {
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    exhaustive().run(|| dining(3)).assert_ok();
+}
+
+/// For measurements: executions that take no processor time.
+#[test]
+#[ignore = "run by a queue"]
+fn slept_dp5() {
+    let report = exhaustive().run(|| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        dining(5);
+    });
+    report.assert_ok();
+}
+
+/// Two checks in one test: a process gets to the second one only with the results of the first.
+#[test]
+#[ignore = "run by a queue"]
+fn two_checks() {
+    let first = exhaustive().run(|| dining(3));
+    assert_eq!(first.classes(), 30);
+    assert!(first.exhausted);
+    let second = exhaustive().run(|| dining(4));
+    assert_eq!(second.classes(), 624);
+}
+
+/// Two locks in both orders: a deadlock in some classes.
+fn crossed() {
+    let locks = Arc::new((Mutex::new(0), Mutex::new(0)));
+    let other = locks.clone();
+    let thread = raddle::thread::spawn(move || {
+        let _second = other.1.lock().unwrap();
+        let _first = other.0.lock().unwrap();
+    });
+    let _first = locks.0.lock().unwrap();
+    let _second = locks.1.lock().unwrap();
+    drop((_first, _second));
+    thread.join().unwrap();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn deadlock() {
+    exhaustive().run(crossed).assert_ok();
+}
+
+/// A failure late in a search of many classes, and others before it.
+#[test]
+#[ignore = "run by a queue"]
+fn several_failures() {
+    let report = exhaustive().keep_going(true).run(|| {
+        dining(4);
+        let value = raddle::choose(0..4);
+        assert!(value != 1, "the value is one");
+        assert!(value != 3, "the value is three");
+    });
+    report.assert_ok();
+}
+
+/// The watchdog ends the process in the middle of an execution, after a report.
+#[test]
+#[ignore = "run by a queue"]
+fn hangs() {
+    exhaustive()
+        .watchdog(std::time::Duration::from_millis(300))
+        .run(|| {
+            if raddle::choose(0..3) == 2 {
+                std::thread::sleep(std::time::Duration::from_secs(60));
+            }
+        })
+        .assert_ok();
+}
+
+/// The process ends without a word.
+#[test]
+#[ignore = "run by a queue"]
+fn aborts() {
+    exhaustive()
+        .run(|| {
+            if raddle::choose(0..3) == 2 {
+                std::process::abort();
+            }
+        })
+        .assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn sampled() {
+    Checker::new()
+        .strategy(Strategy::Random)
+        .run(|| dining(3))
+        .assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn limited() {
+    exhaustive()
+        .max_executions(10)
+        .run(|| dining(3))
+        .assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn covered() {
+    exhaustive().coverage(true).run(|| dining(3)).assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn bounded() {
+    exhaustive().preemptions(1).run(|| dining(3)).assert_ok();
+}
+
+macro_rules! random_programs {
+    ($($name:ident = $number:literal)*) => {$(
+        #[test]
+        #[ignore = "run by a queue"]
+        fn $name() {
+            let (checker, program) = random($number);
+            // Failures are part of random programs.
+            checker.run(move || program.run());
+        }
+    )*};
+}
+random_programs! {
+    random_00 = 0 random_01 = 1 random_02 = 2 random_03 = 3 random_04 = 4 random_05 = 5
+    random_06 = 6 random_07 = 7 random_08 = 8 random_09 = 9 random_10 = 10 random_11 = 11
+}

@@ -17,7 +17,7 @@ const WAYS: [(&str, bool); 13] = [
     ("yields", true),
     ("spins", true),
     ("futex", false),
-    ("semaphore", false),
+    ("semaphore", true),
     ("mutex", false),
     ("polls", true),
     ("selects", true),

@@ -10,6 +10,9 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::ptr::null_mut;
 
+/// Maximum steps; an execution has less than a tenth.
+const MAX_STEPS: u64 = 4_000_000;
+
 /// A traced process, which ends when this is dropped.
 struct Traced(libc::pid_t);
 
@@ -28,7 +31,7 @@ impl Drop for Traced {
 ///
 /// # Errors
 ///
-/// The reason why it could not be traced, or that it has ended.
+/// The reason why it could not be traced, that it has ended, or that no call of `getppid` was seen.
 pub fn count(mut command: Command, before: u64, executions: u64) -> Result<u64, String> {
     // A step of a repeated instruction is one repetition, and copies of memory have thousands.
     const TUNABLES: &str =
@@ -53,7 +56,10 @@ pub fn count(mut command: Command, before: u64, executions: u64) -> Result<u64, 
     let mut instructions = 0;
     let mut left = executions;
     let mut last = 0;
-    while left > 0 {
+    for _ in 0..MAX_STEPS {
+        if left == 0 {
+            return Ok(instructions);
+        }
         process.go_on(libc::PTRACE_SINGLESTEP)?;
         let registers = process.registers()?;
         let is_repeated = registers.rip == last;
@@ -65,7 +71,7 @@ pub fn count(mut command: Command, before: u64, executions: u64) -> Result<u64, 
             left -= 1;
         }
     }
-    Ok(instructions)
+    Err(format!("no end of an execution within {MAX_STEPS} steps"))
 }
 
 impl Traced {

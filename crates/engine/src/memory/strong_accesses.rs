@@ -4,8 +4,8 @@
 //! successor but those by `eco`: accesses further on in coherence order, if it takes a stale write or is placed
 //! before others. These come after its predecessors by `eco`, too, so a cycle leads back to it by `shb`.
 //! [`StrongAccesses::admits`] follows `psc` from the successors. It visits only events that the order of
-//! `SeqCst` puts after a stale write, which are recent ones; a check of all events would take longer at every
-//! access of an execution.
+//! `SeqCst` puts after a stale write. With few threads these are recent ones, and a check of all events would
+//! take longer at every access of an execution; with many threads they are many.
 //!
 //! `psc.rs` has the axiom, and decides it for executions with `SeqCst` fences and for graphs.
 

@@ -119,8 +119,7 @@ impl History for LatestWrites {
 /// The clocks of every event. A *position* is the number of an event in the order of the run.
 ///
 /// Events of a thread share a row until the thread acquires something new: they differ only in the entry of
-/// the thread itself, which is known without the row. So an event costs the same however many threads there
-/// are.
+/// the thread itself, which is known without the row. So an event needs no memory for each thread.
 #[derive(Debug, Default)]
 pub(crate) struct EveryEvent {
     /// By thread; those behind `threads` are kept for their memory.

@@ -16,17 +16,35 @@ use crate::base::ids::{EventId, LocationId, ThreadId};
 pub(super) struct StrongAccesses {
     /// By location, in the order of their places in `eco`.
     locations: Vec<Vec<Placed>>,
-    /// By thread, in program order: the index of each access and its location.
-    threads: Vec<Vec<(u32, LocationId)>>,
-    /// The result of following `psc`; kept for its memory.
-    reached: Vec<u32>,
-    tasks: Vec<EventId>,
+    /// By thread, in program order.
+    threads: Vec<Vec<OwnAccess>>,
+    /// The last access that was refused, with the number of events then.
+    refused: Option<(usize, ThreadId, LocationId, u32)>,
+    search: Search,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     place: EcoPlace,
     event: EventId,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OwnAccess {
+    /// Index of the event in its thread.
+    index: u32,
+    location: LocationId,
+    place: EcoPlace,
+}
+
+/// Events that `psc` leads to; kept for its memory.
+#[derive(Debug, Default)]
+struct Search {
+    /// By thread, the position of the first access that is reached; all later ones are reached, too.
+    threads: Vec<usize>,
+    /// By location, the same for the accesses in the order of their places.
+    locations: Vec<usize>,
+    tasks: Vec<EventId>,
 }
 
 /// A place in the order `eco` of one location. The write of rank `n` in coherence order has place `2n`, the
@@ -41,6 +59,8 @@ pub(super) struct NextAccess<'a> {
     pub(super) rank: u32,
     /// Clock of the thread's last event.
     pub(super) clock: &'a [u32],
+    /// Number of events so far.
+    pub(super) events: usize,
 }
 
 fn place_of(rank: u32, writes: bool) -> EcoPlace {
@@ -52,6 +72,7 @@ impl StrongAccesses {
     pub(super) fn clear(&mut self) {
         self.locations.iter_mut().for_each(Vec::clear);
         self.threads.iter_mut().for_each(Vec::clear);
+        self.refused = None;
     }
 
     /// Adds a `SeqCst` access that takes, or is, the write of this rank.
@@ -60,7 +81,11 @@ impl StrongAccesses {
         let all = entry(&mut self.locations, location.index());
         let after = all.iter().rev().take_while(|one| one.place > place).count();
         all.insert(all.len() - after, Placed { place, event });
-        entry(&mut self.threads, event.thread.index()).push((event.index, location));
+        entry(&mut self.threads, event.thread.index()).push(OwnAccess {
+            index: event.index,
+            location,
+            place,
+        });
     }
 
     /// Makes room for a write after the one of rank `behind` in coherence order.
@@ -70,6 +95,9 @@ impl StrongAccesses {
         let last_kept = place_of(behind, false);
         for one in all.rev().take_while(|one| one.place > last_kept) {
             one.place += 2;
+            let own = &mut self.threads[one.event.thread.index()];
+            let position = own.partition_point(|other| other.index < one.event.index);
+            own[position].place = one.place;
         }
     }
 
@@ -80,76 +108,85 @@ impl StrongAccesses {
         next: NextAccess<'_>,
         clock: impl Fn(EventId) -> &'c [u32],
     ) -> bool {
-        let successors = place_of(next.rank, false);
-        let (mut reached, mut tasks) = (
-            std::mem::take(&mut self.reached),
-            std::mem::take(&mut self.tasks),
-        );
-        reached.clear();
-        reached.resize(self.threads.len(), u32::MAX);
-        tasks.clear();
-        self.add_later(next.location, successors, &mut tasks);
-        let mut admits = true;
-        while let Some(EventId { thread, index }) = tasks.pop() {
-            let until = std::mem::replace(&mut reached[thread.index()], index);
-            if until <= index {
-                reached[thread.index()] = until;
-                continue;
-            }
-            let is_strongly_before = next
-                .clock
-                .get(thread.index())
-                .is_some_and(|&it| index + 1 < it);
-            if thread == next.thread || is_strongly_before {
-                admits = false;
-                break;
-            }
-            let own = &self.threads[thread.index()];
-            let first = own.partition_point(|&(one, _)| one < index);
-            let newly = own[first..].iter().take_while(|&&(one, _)| one < until);
-            for &(index, location) in newly {
-                let place = self.place(EventId { thread, index }, location);
-                self.add_later(location, place, &mut tasks);
-            }
-            // The other events that come after these by `shb` come after the first of them.
-            for (other, theirs) in self.threads.iter().enumerate() {
-                let other = ThreadId::new(other);
-                let comes_after = |&(one, _): &(u32, LocationId)| {
-                    let before = EventId {
-                        thread: other,
-                        index: one - 1,
-                    };
-                    index + 1 < clock(before)[thread.index()]
-                };
-                if other != thread {
-                    let first = theirs.partition_point(|one| !comes_after(one));
-                    tasks.extend(theirs.get(first).map(|&(index, _)| EventId {
-                        thread: other,
-                        index,
-                    }));
-                }
-            }
+        // An access with an earlier place has all the successors of the refused one.
+        let (thread, location) = (next.thread, next.location);
+        if let Some((events, refused_thread, refused_location, rank)) = self.refused
+            && (events, refused_thread, refused_location) == (next.events, thread, location)
+            && next.rank <= rank
+        {
+            return false;
         }
-        (self.reached, self.tasks) = (reached, tasks);
+        let mut search = std::mem::take(&mut self.search);
+        let admits = self.follow(&mut search, next, clock);
+        self.search = search;
+        if !admits {
+            self.refused = Some((next.events, thread, location, next.rank));
+        }
         admits
     }
 
-    /// Adds the accesses of a location that come after this place.
-    fn add_later(&self, location: LocationId, place: EcoPlace, tasks: &mut Vec<EventId>) {
+    /// Follows `psc` from the successors of the access; false if that leads to one of its predecessors.
+    fn follow<'c>(
+        &self,
+        search: &mut Search,
+        next: NextAccess<'_>,
+        clock: impl Fn(EventId) -> &'c [u32],
+    ) -> bool {
+        search.threads.clear();
+        search.threads.extend(self.threads.iter().map(Vec::len));
+        search.locations.clear();
+        search.locations.extend(self.locations.iter().map(Vec::len));
+        search.tasks.clear();
+        self.reach_later(search, next.location, place_of(next.rank, false));
+        while let Some(EventId { thread, index }) = search.tasks.pop() {
+            let own = &self.threads[thread.index()];
+            let until = search.threads[thread.index()];
+            let first = own[..until].partition_point(|one| one.index < index);
+            if first == until {
+                continue;
+            }
+            search.threads[thread.index()] = first;
+            let known = next.clock.get(thread.index());
+            if thread == next.thread || known.is_some_and(|&known| index + 1 < known) {
+                return false;
+            }
+            for one in &own[first..until] {
+                self.reach_later(search, one.location, one.place);
+            }
+            // Other accesses that come after these by `shb` come after the first of them.
+            for (other, theirs) in self.threads.iter().enumerate() {
+                let other_thread = ThreadId::new(other);
+                let comes_after = |one: &OwnAccess| {
+                    let before = EventId {
+                        thread: other_thread,
+                        index: one.index - 1,
+                    };
+                    index + 1 < clock(before)[thread.index()]
+                };
+                let unreached = &theirs[..search.threads[other]];
+                if other_thread != thread && unreached.last().is_some_and(comes_after) {
+                    let first = unreached.partition_point(|one| !comes_after(one));
+                    search.tasks.push(EventId {
+                        thread: other_thread,
+                        index: unreached[first].index,
+                    });
+                }
+            }
+        }
+        true
+    }
+
+    /// Adds the accesses of a location that come after this place and were not added yet.
+    fn reach_later(&self, search: &mut Search, location: LocationId, place: EcoPlace) {
         let Some(all) = self.locations.get(location.index()) else {
             return;
         };
-        let later = all.iter().rev().take_while(|one| one.place > place);
-        tasks.extend(later.map(|one| one.event));
-    }
-
-    /// Returns the place of an access; most are asked for soon after they were added.
-    fn place(&self, event: EventId, location: LocationId) -> EcoPlace {
-        let mut all = self.locations[location.index()].iter().rev();
-        let found = all.find(|one| one.event == event);
-        found
-            .expect("every access is in the list of its location")
-            .place
+        let until = &mut search.locations[location.index()];
+        let later = all[..*until].iter().rev();
+        let later = later.take_while(|one| one.place > place);
+        let before = search.tasks.len();
+        search.tasks.extend(later.map(|one| one.event));
+        *until -= search.tasks.len() - before;
     }
 }
 

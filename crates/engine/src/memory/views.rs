@@ -224,6 +224,7 @@ impl Views {
             location,
             rank: self.locations[location.index()].top() - back,
             clock: self.hb(thread),
+            events: execution.events.len(),
         };
         let clock = |event| self.hb.clock_of_others(event);
         self.strong.borrow_mut().admits(next, clock)

@@ -24,8 +24,10 @@ const SOON: Duration = Duration::from_millis(200);
 const FEW: u64 = 50;
 /// Factor on the runs of an estimate before it gives up.
 const DEAREST: u64 = 4;
-/// Share of the executions that may go into an estimate: one in ten.
+/// Share of the executions, and of the time, that may go into an estimate of a bounded search: one in ten.
 const LOOK: u64 = 10;
+/// Time that such an estimate may take in any case.
+const SHORT_LOOK: Duration = Duration::from_millis(500);
 /// Maximum preemption bound that is estimated.
 const MOST_PREEMPTIONS: u32 = 16;
 
@@ -194,7 +196,7 @@ impl Remainder {
                 };
                 if fits && preemptions <= MOST_PREEMPTIONS {
                     self.next = Next::Look(preemptions + 1);
-                    return Some(self.look(checker, preemptions, self.left(done) / LOOK));
+                    return Some(self.look(checker, preemptions, done));
                 }
                 let largest = preemptions.checked_sub(2);
                 self.next = match largest {
@@ -277,18 +279,23 @@ impl Remainder {
         }
     }
 
-    fn look(&self, checker: &Checker, preemptions: u32, runs: u64) -> Phase {
+    fn look(&self, checker: &Checker, preemptions: u32, done: Done) -> Phase {
+        let runs = self.left(done) / LOOK;
         let sampling = strategy::Sampling {
             seed: checker.seed,
             after: 0,
             runs: runs.clamp(DEAREST * FEW, crate::driver::phases::SOON),
         };
+        // With many threads a bounded execution takes many times as long as any other.
+        let spent = done.now.saturating_duration_since(self.start);
+        let until = done.now + SHORT_LOOK.max(spent / LOOK as u32);
         let search = exhaustive(checker).bounded(preemptions).sampling(sampling);
         Phase {
             name: "exhaustive",
             strategy: Some(search.into()),
             budget: Budget {
                 patience: Patience::UntilEstimate,
+                until: Some(self.budget.until.map_or(until, |end| end.min(until))),
                 ..self.budget
             },
             helpers: Helpers::None,

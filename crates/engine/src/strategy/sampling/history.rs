@@ -7,9 +7,8 @@
 //! equal, so this search is not exhaustive. (The history-dependent policy of Cooperari; Simões,
 //! master's thesis, University of Lisbon, 2014.)
 
-use std::collections::HashSet;
-
 use super::Foregone;
+use crate::analysis::classes::Fingerprints;
 use crate::base::ids::ThreadId;
 use crate::base::rng::{Rng, mix};
 use crate::model::choice::Choice;
@@ -29,7 +28,7 @@ pub struct History {
     /// By thread: its line, valid until it runs.
     lines: Vec<Option<u64>>,
     /// Decisions made, each with its abstract state.
-    taken: HashSet<u64>,
+    taken: Fingerprints,
 }
 
 impl History {
@@ -39,7 +38,7 @@ impl History {
             rng: Rng::new(seed),
             foregone: Foregone::default(),
             lines: Vec::new(),
-            taken: HashSet::new(),
+            taken: Fingerprints::default(),
         }
     }
 

@@ -28,7 +28,7 @@ pub use surw::Surw;
 pub use urw::Urw;
 
 pub(super) use priorities::Priorities;
-pub(super) use races::races;
+pub(super) use races::racing;
 pub(super) use shares::Shares;
 pub(super) use target::Target;
 
@@ -128,13 +128,28 @@ impl Foregone {
     /// Returns a thread whose next operation is one of these.
     #[inline]
     pub(super) fn next(&mut self, state: &State) -> Option<ThreadId> {
-        let asks = |&thread: &ThreadId| {
-            let operation = state.pending(thread);
-            matches!(operation, Operation::IsFinished { .. })
+        let mut ending = None;
+        let mut other = None;
+        // One pass: a question makes ends matter wherever it stands among the enabled threads.
+        for (position, &thread) in state.enabled().iter().enumerate() {
+            match state.pending(thread) {
+                Operation::IsFinished { .. } => self.ends_matter = true,
+                Operation::End => ending = ending.or(Some(position)),
+                operation if other.is_none() && self.includes(operation) => {
+                    other = Some(position);
+                }
+                _ => {}
+            }
+            if self.ends_matter && other.is_some() {
+                break;
+            }
+        }
+        let ending = ending.filter(|_| !self.ends_matter);
+        let first = match (ending, other) {
+            (Some(one), Some(another)) => Some(one.min(another)),
+            (one, another) => one.or(another),
         };
-        self.ends_matter = self.ends_matter || state.enabled().iter().any(asks);
-        let includes = |thread: &ThreadId| self.includes(state.pending(*thread));
-        state.enabled().iter().copied().find(includes)
+        first.map(|position| state.enabled()[position])
     }
 }
 

@@ -47,10 +47,8 @@ impl Pos {
         }
         let thread = self.priorities.highest(state, |_| true);
         let thread = thread.expect("some thread is enabled");
-        for other in (0..state.execution().threads.len()).map(ThreadId::new) {
-            if other != thread && sampling::races(state, thread, other) {
-                self.priorities.redraw(&mut self.rng, other);
-            }
+        for other in sampling::racing(state, thread) {
+            self.priorities.redraw(&mut self.rng, other);
         }
         self.priorities.performs(&mut self.rng, state, thread);
         self.steps += 1;

@@ -43,6 +43,12 @@ impl Priorities {
         candidates.max_by_key(|thread| self.by_thread[thread.index()])
     }
 
+    /// True when the operation of the first thread has a higher priority.
+    #[inline]
+    pub(crate) fn is_above(&self, one: ThreadId, other: ThreadId) -> bool {
+        self.by_thread[one.index()] > self.by_thread[other.index()]
+    }
+
     /// Draws a new priority for the thread.
     #[inline]
     pub(crate) fn redraw(&mut self, rng: &mut Rng, thread: ThreadId) {

@@ -4,10 +4,38 @@ use crate::base::ids::ThreadId;
 use crate::model::operation::{Operation, Ports};
 use crate::world::State;
 
+/// Returns the other threads whose pending operations race with that of this thread, in the order of
+/// their numbers.
+pub(crate) fn racing(state: &State, one: ThreadId) -> impl Iterator<Item = ThreadId> {
+    let first = state.pending(one);
+    // Looked up once: with many threads, this comparison is most of the cost of a decision.
+    let (location, object) = (first.location(), first.object());
+    let (loads, is_ordered) = (is_load(first), !is_silent(first));
+    let is_simple = state.execution().port_lists.is_empty()
+        && !matches!(first, Operation::End | Operation::IsFinished { .. });
+    let others = (0..state.execution().threads.len()).map(ThreadId::new);
+    others.filter(move |&other| {
+        if other == one {
+            return false;
+        }
+        if !is_simple {
+            return races(state, one, other);
+        }
+        let second = state.pending(other);
+        let races_here = match (location, object) {
+            (None, None) => false,
+            (Some(_), _) if location == second.location() && !(loads && is_load(second)) => true,
+            (_, Some(_)) => is_ordered && object == second.object() && !is_silent(second),
+            (Some(_), None) => false,
+        };
+        debug_assert_eq!(races_here, races(state, one, other));
+        races_here
+    })
+}
+
 /// True when both pending operations use the same object, or the same location and one of them
 /// writes it.
-#[inline]
-pub(crate) fn races(state: &State, one: ThreadId, other: ThreadId) -> bool {
+fn races(state: &State, one: ThreadId, other: ThreadId) -> bool {
     let (first, second) = (state.pending(one), state.pending(other));
     let shares_location = || {
         let location = first.location();

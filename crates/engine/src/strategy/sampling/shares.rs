@@ -56,20 +56,15 @@ struct Counted {
 struct Mean {
     sum: u64,
     executions: u64,
+    /// The quotient; 0 without executions. Every decision reads it for every enabled thread.
+    value: f64,
 }
 
 impl Mean {
     fn add(&mut self, count: u64) {
         self.sum += count;
         self.executions += 1;
-    }
-
-    #[inline]
-    fn value(&self) -> f64 {
-        match self.executions {
-            0 => 0.0,
-            executions => self.sum as f64 / executions as f64,
-        }
+        self.value = self.sum as f64 / self.executions as f64;
     }
 }
 
@@ -99,7 +94,7 @@ impl Shares {
         let (child, parent) = self.family.meet(state.execution())?;
         self.now.push(Now::default());
         self.make_room();
-        let whole = self.known[self.place(child)].whole.value();
+        let whole = self.known[self.place(child)].whole.value;
         let parent = parent.map(|parent| {
             let before = self.left(parent);
             self.now[parent.index()].done += whole;
@@ -129,7 +124,7 @@ impl Shares {
     pub(crate) fn left(&self, thread: ThreadId) -> f64 {
         let Now { stretch, done } = self.now[thread.index()];
         let known = &self.known[self.place(thread)];
-        known.stretches.get(stretch).map_or(0.0, Mean::value) - done
+        known.stretches.get(stretch).map_or(0.0, |mean| mean.value) - done
     }
 
     /// Records a step of the thread; `counts` is true when it is counted.

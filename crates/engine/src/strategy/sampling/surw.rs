@@ -10,6 +10,7 @@
 //! and objects. (Zhao, Wolff, Mathur, Roychoudhury, "Selectively Uniform Concurrency Testing",
 //! ASPLOS 2025.)
 
+use super::target::Thing;
 use super::{Foregone, Priorities, Shares, Target};
 use crate::base::ids::ThreadId;
 use crate::base::rng::Rng;
@@ -72,25 +73,62 @@ impl Surw {
 
     fn pick(&mut self, state: &State) -> ThreadId {
         loop {
-            let is_free = |thread: ThreadId| !self.held[thread.index()];
-            let Some(thread) = self.priorities.highest(state, is_free) else {
-                self.draw_anew();
-                continue;
+            let next = match (self.intended, self.target.found()) {
+                (Some(intended), Some(target)) => self.pick_beside(state, intended, target),
+                _ => None,
             };
-            if !self.uses_target(state, thread) {
+            if let Some(thread) = next.or_else(|| self.pick_highest(state)) {
                 return thread;
             }
-            let intended = match self.intended {
-                Some(intended) => intended,
-                None => self.draw(state, thread),
-            };
-            self.intended = Some(intended);
-            if intended == thread {
-                self.draw_anew();
-                return thread;
-            }
-            self.held[thread.index()] = true;
         }
+    }
+
+    /// Returns the free thread with the highest priority; `None` if it waits for another one now, or
+    /// if no thread is free.
+    fn pick_highest(&mut self, state: &State) -> Option<ThreadId> {
+        let is_free = |thread: ThreadId| !self.held[thread.index()];
+        let Some(thread) = self.priorities.highest(state, is_free) else {
+            self.draw_anew();
+            return None;
+        };
+        if !self.uses_target(state, thread) {
+            return Some(thread);
+        }
+        let intended = match self.intended {
+            Some(intended) => intended,
+            None => self.draw(state, thread),
+        };
+        self.intended = Some(intended);
+        if intended == thread {
+            self.draw_anew();
+            return Some(thread);
+        }
+        self.held[thread.index()] = true;
+        None
+    }
+
+    /// Returns the free thread with the highest priority that does not wait for `intended`, and holds
+    /// those of higher priority, which do. One look at each thread: one by one, `n` threads that wait
+    /// would cost `n` looks at all of them.
+    fn pick_beside(
+        &mut self,
+        state: &State,
+        intended: ThreadId,
+        target: Thing,
+    ) -> Option<ThreadId> {
+        let waits =
+            |thread: ThreadId| thread != intended && target.is_used_by(state.pending(thread));
+        let may_go_on = |thread: ThreadId| !self.held[thread.index()] && !waits(thread);
+        let thread = self.priorities.highest(state, may_go_on)?;
+        for &other in state.enabled() {
+            if self.priorities.is_above(other, thread) && waits(other) {
+                self.held[other.index()] = true;
+            }
+        }
+        if target.is_used_by(state.pending(thread)) {
+            self.draw_anew();
+        }
+        Some(thread)
     }
 
     fn draw_anew(&mut self) {
@@ -108,6 +146,30 @@ impl Surw {
         let drawn = sampling::weighted(&mut self.rng, weights);
         state.enabled()[drawn.expect("`user` has a positive weight")]
     }
+
+    #[inline]
+    fn choose_by(
+        &mut self,
+        state: &State,
+        pick: impl FnOnce(&mut Self, &State) -> ThreadId,
+    ) -> Choice {
+        self.meet(state);
+        let thread = match self.foregone.next(state) {
+            Some(thread) => thread,
+            None => {
+                let thread = pick(self, state);
+                if self.priorities.performs(&mut self.rng, state, thread) {
+                    self.draw_anew();
+                }
+                thread
+            }
+        };
+        let operation = state.pending(thread);
+        let counts = self.uses_target(state, thread);
+        self.target.performs(thread, operation);
+        self.shares.performs(thread, operation, counts);
+        sampling::run(&mut self.rng, state, thread)
+    }
 }
 
 impl Strategy for Surw {
@@ -121,22 +183,7 @@ impl Strategy for Surw {
     }
 
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
-        self.meet(state);
-        let thread = match self.foregone.next(state) {
-            Some(thread) => thread,
-            None => {
-                let thread = self.pick(state);
-                if self.priorities.performs(&mut self.rng, state, thread) {
-                    self.draw_anew();
-                }
-                thread
-            }
-        };
-        let operation = state.pending(thread);
-        let counts = self.uses_target(state, thread);
-        self.target.performs(thread, operation);
-        self.shares.performs(thread, operation, counts);
-        Ok(sampling::run(&mut self.rng, state, thread))
+        Ok(self.choose_by(state, Surw::pick))
     }
 
     fn end(&mut self, execution: &Execution, ending: &Ending) {
@@ -161,3 +208,6 @@ impl Strategy for Surw {
         Capabilities::SAMPLER
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -64,6 +64,12 @@ impl Target {
         self.used.clear();
     }
 
+    /// Returns the target in this execution, once a thread is about to use it.
+    #[inline]
+    pub(crate) fn found(&self) -> Option<Thing> {
+        self.found
+    }
+
     /// True when the thread at this position uses the target with this operation.
     #[inline]
     pub(crate) fn is_used(

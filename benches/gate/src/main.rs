@@ -119,18 +119,30 @@ fn print() -> Result<bool, String> {
 
 /// Prints the functions of an execution in native mode, those with the most instructions first.
 fn profile() -> Result<bool, String> {
-    let rows = native::profile()?;
+    let native::Profile { functions, entries } = native::profile()?;
+    println!("Instructions of each function, its calls, and most of its callers:");
+    print_rows(&functions);
+    println!("\nInstructions between calls of the program and their returns:");
+    print_rows(&entries);
+    Ok(true)
+}
+
+/// Maximum number of callers that are printed of each function.
+const CALLERS: usize = 6;
+
+fn print_rows(rows: &[native::Row]) {
     let all: u64 = rows.iter().map(|row| row.instructions).sum();
-    println!("instructions  share  calls  function");
+    println!("{all:9} in all");
     for row in rows {
         let share = 100.0 * row.instructions as f64 / all as f64;
         println!(
-            "{:12} {share:5.1} % {:6}  {} ({})",
+            "{:9} {share:5.1} % {:6}  {} ({})",
             row.instructions, row.calls, row.function, row.file
         );
+        for (caller, calls) in row.callers.iter().take(CALLERS) {
+            println!("{calls:26}    {caller}");
+        }
     }
-    println!("{all:12} in all");
-    Ok(true)
 }
 
 fn update() -> Result<bool, String> {

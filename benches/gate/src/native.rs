@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::stepping;
-pub use crate::symbols::Row;
+pub use crate::symbols::{Profile, Row};
 
 /// The flags with which `cargo raddle test --native` has the compiler instrument a crate.
 const FLAGS: [&str; 9] = [
@@ -121,7 +121,7 @@ pub fn measure() -> Result<f64, String> {
 /// # Errors
 ///
 /// As for [`measure`].
-pub fn profile() -> Result<Vec<Row>, String> {
+pub fn profile() -> Result<Profile, String> {
     stepping::profile(counted()?, BEFORE, COUNTED)
 }
 

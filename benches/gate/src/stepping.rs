@@ -4,14 +4,13 @@
 //! debugger can. The program makes one known system call in each execution, `getppid`, so executions are
 //! separated without knowing its code. Up to the first counted execution it is stopped at system calls only.
 
-use std::collections::HashMap;
 use std::ffi::{c_int, c_long, c_uint, c_void};
 use std::io::Error;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::ptr::null_mut;
 
-use crate::symbols::{Row, Symbols};
+use crate::symbols::{Profile, Symbols};
 
 /// Maximum steps; an execution has less than a tenth.
 const MAX_STEPS: u64 = 4_000_000;
@@ -41,19 +40,19 @@ pub fn count(command: Command, before: u64, executions: u64) -> Result<u64, Stri
     Ok(instructions)
 }
 
-/// As [`count`], but by functions, those with the most instructions first.
+/// As [`count`], but by functions.
 ///
 /// # Errors
 ///
 /// As for [`count`], or that the maps of the program could not be read.
-pub fn profile(command: Command, before: u64, executions: u64) -> Result<Vec<Row>, String> {
-    let mut addresses = HashMap::<u64, u64>::new();
+pub fn profile(command: Command, before: u64, executions: u64) -> Result<Profile, String> {
+    let mut addresses = Vec::new();
     let mut symbols = None;
     visit(command, before, executions, |process, address| {
         symbols.get_or_insert_with(|| Symbols::of(process));
-        *addresses.entry(address).or_default() += 1;
+        addresses.push(address);
     })?;
-    Ok(symbols.ok_or("no instruction")??.rows(addresses))
+    Ok(symbols.ok_or("no instruction")??.profile(&addresses))
 }
 
 /// Runs the program and calls the function for each instruction, with the process and the address.

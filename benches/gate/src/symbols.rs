@@ -11,10 +11,21 @@ pub struct Row {
     pub function: String,
     /// Name of its file, without folders.
     pub file: String,
-    /// Instructions, without those of the functions that it calls.
+    /// Number of instructions.
     pub instructions: u64,
     /// Number of times its first instruction was reached.
     pub calls: u64,
+    /// The functions from which that was, and how often, the most frequent first.
+    pub callers: Vec<(String, u64)>,
+}
+
+/// Instructions of the counted part of a program.
+pub struct Profile {
+    /// Those of each function.
+    pub functions: Vec<Row>,
+    /// Those from where the program's file calls a function of another file to the return, by that function. With
+    /// the threads that the function switches to, up to their own code.
+    pub entries: Vec<Row>,
 }
 
 struct Mapped {
@@ -51,38 +62,94 @@ impl Symbols {
         Ok(Symbols(found))
     }
 
-    /// Returns a row for each function, those with the most instructions first.
-    pub(crate) fn rows(&self, counts: HashMap<u64, u64>) -> Vec<Row> {
+    /// Counts these instructions, which are in the order in which they ran.
+    pub(crate) fn profile(&self, addresses: &[u64]) -> Profile {
         let mut files: HashMap<&Path, BTreeMap<u64, String>> = HashMap::new();
-        let mut rows: HashMap<(String, String), (u64, u64)> = HashMap::new();
-        for (address, count) in counts {
+        let mut places: HashMap<u64, (Name, bool)> = HashMap::new();
+        let mut by_function = Counts::default();
+        let mut entries = Counts::default();
+        let mut entered: Option<Name> = None;
+        let mut before = Name::default();
+        let program = self.0.first().map(|mapped| mapped.file.as_path());
+        for &address in addresses {
             let mapped = self.0.iter().find(|it| it.addresses.contains(&address));
-            let (function, file, is_first) = match mapped {
-                None => ("code made at run time".to_owned(), String::new(), false),
+            let (name, is_first) = places.entry(address).or_insert_with(|| match mapped {
+                None => (("code made at run time".into(), String::new()), false),
                 Some(mapped) => {
-                    let functions = files
-                        .entry(&mapped.file)
-                        .or_insert_with(|| functions(&mapped.file));
+                    let known = files.entry(&mapped.file);
+                    let known = known.or_insert_with(|| functions(&mapped.file));
                     let place = address - mapped.base;
                     let file = mapped.file.file_name().unwrap_or_default();
                     let file = file.to_string_lossy().into_owned();
-                    match functions.range(..=place).next_back() {
-                        Some((start, name)) => (name.clone(), file, *start == place),
-                        None => ("no symbol".to_owned(), file, false),
+                    match known.range(..=place).next_back() {
+                        Some((start, name)) => ((name.clone(), file), *start == place),
+                        None => (("no symbol".into(), file), false),
                     }
                 }
+            });
+            by_function.add(name, is_first.then_some(&*before.0));
+            // Calls of other files go through jumps behind the last function of the file.
+            let caller = match name.0 == "_fini" {
+                true => String::new(),
+                false => std::mem::replace(&mut before, name.clone()).0,
             };
-            let (instructions, calls) = rows.entry((function, file)).or_default();
-            *instructions += count;
-            *calls += if is_first { count } else { 0 };
+            let is_programs = mapped.is_some_and(|mapped| Some(&*mapped.file) == program);
+            match (is_programs, &entered) {
+                (true, _) => entered = None,
+                (false, None) => {
+                    entries.add(name, Some(&caller));
+                    entered = Some(name.clone());
+                }
+                (false, Some(entry)) => entries.add(entry, None),
+            }
         }
-        let row = |((function, file), (instructions, calls))| Row {
-            function,
-            file,
-            instructions,
-            calls,
+        Profile {
+            functions: by_function.rows(),
+            entries: entries.rows(),
+        }
+    }
+}
+
+/// A function and its file.
+type Name = (String, String);
+
+#[derive(Default)]
+struct Counts(HashMap<Name, Count>);
+
+#[derive(Default)]
+struct Count {
+    instructions: u64,
+    /// Calls by each caller.
+    calls: BTreeMap<String, u64>,
+}
+
+impl Counts {
+    fn add(&mut self, name: &Name, caller: Option<&str>) {
+        if !self.0.contains_key(name) {
+            self.0.insert(name.clone(), Count::default());
+        }
+        let count = self.0.get_mut(name).expect("it was inserted");
+        count.instructions += 1;
+        if let Some(caller) = caller {
+            *count.calls.entry(caller.to_owned()).or_default() += 1;
+        }
+    }
+
+    /// Returns a row for each function, those with the most instructions first.
+    fn rows(self) -> Vec<Row> {
+        let row = |((function, file), count): (Name, Count)| {
+            let calls = count.calls.values().sum();
+            let mut callers: Vec<_> = count.calls.into_iter().collect();
+            callers.sort_by_key(|(_, calls)| std::cmp::Reverse(*calls));
+            Row {
+                function,
+                file,
+                instructions: count.instructions,
+                calls,
+                callers,
+            }
         };
-        let mut rows: Vec<Row> = rows.into_iter().map(row).collect();
+        let mut rows: Vec<Row> = self.0.into_iter().map(row).collect();
         rows.sort_by(|a, b| (b.instructions, &a.function).cmp(&(a.instructions, &b.function)));
         rows
     }

@@ -259,8 +259,25 @@ pub(crate) fn is_ours(code: usize) -> bool {
     ours.iter().any(|range| range.contains(&code))
 }
 
+/// Cache of [`is_foreign`]; each address of code has one slot, whose lowest bit is the result.
+static KNOWN_FOREIGN: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
+
 /// True if the code is not the user's.
+#[inline]
 fn is_foreign(code: usize) -> bool {
+    let known = &KNOWN_FOREIGN[code % KNOWN_FOREIGN.len()];
+    match known.load(Relaxed) {
+        found if found >> 1 == code => found & 1 != 0,
+        _ => {
+            let is_foreign = find_if_foreign(code);
+            known.store(code << 1 | usize::from(is_foreign), Relaxed);
+            is_foreign
+        }
+    }
+}
+
+#[cold]
+fn find_if_foreign(code: usize) -> bool {
     match regions::kind_in_rust(code) {
         Some(kind) => kind != FunctionKind::User,
         None => is_systems(code),

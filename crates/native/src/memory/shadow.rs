@@ -279,17 +279,21 @@ fn access_by(access: Access) -> Option<Bad> {
     }
     let mut word = address & !(WORD - 1);
     while word < end {
-        let granule = shadow.granule(word);
-        let is_whole = address <= word && word + WORD <= end;
-        let bad = match is_whole && !shadow.get(granule).is_split() {
-            true if shadow.note(granule, access.writes) => None,
-            true => shadow.touch_leaf(granule, word, WORD, access),
-            false => shadow.touch(granule, word, WORD, access),
-        };
-        if bad.is_some() {
-            return bad;
+        let end_of_page = (word & !(PAGE - 1)) + PAGE;
+        let mut granule = shadow.granule(word);
+        // The granules of a page are contiguous.
+        while word < end.min(end_of_page) {
+            let is_whole = address <= word && word + WORD <= end;
+            let bad = match is_whole {
+                true if shadow.note(granule, access.writes) => None,
+                _ => shadow.touch(granule, word, WORD, access),
+            };
+            if bad.is_some() {
+                return bad;
+            }
+            word += WORD;
+            granule = granule.wrapping_add(1);
         }
-        word += WORD;
     }
     None
 }
@@ -369,17 +373,36 @@ impl Shadow {
     }
 
     /// Records an access of a whole granule, if no other thread has accessed it in this execution and the access
-    /// is known to be of live memory.
+    /// is known to be of live memory. The first one since the thread's last event stays recorded.
     #[inline]
     fn note(&mut self, granule: *mut Granule, writes: bool) -> bool {
-        let (true, Some(site)) = (self.is_checked && self.max_cells == 0, self.site) else {
+        if self.max_cells != 0 {
             return false;
-        };
-        let known = self.get(granule);
+        }
+        // SAFETY: every pointer is to a granule in `pages` or `halves`, which are never freed. This is the only
+        // reference to it.
+        let known = unsafe { &mut *granule };
         let Now { thread, index, .. } = self.now;
         let is_own = |last: u16| last == thread || last == NO_THREAD;
-        if known.meta != self.stamp || !is_own(known.write_thread) || !is_own(known.read_thread) {
+        let is_empty = known.meta & !(STATE | ATOMIC) != self.stamp;
+        if !is_empty {
+            if known.meta != self.stamp || !is_own(known.write_thread) || !is_own(known.read_thread)
+            {
+                return false;
+            }
+            let is_now = |last: u16, at: u32| last == thread && at == index;
+            if is_now(known.write_thread, known.write_index)
+                || !writes && is_now(known.read_thread, known.read_index)
+            {
+                return true;
+            }
+        }
+        let (true, Some(site)) = (self.is_checked, self.site) else {
             return false;
+        };
+        if is_empty {
+            known.meta = self.stamp;
+            (known.write_thread, known.read_thread) = (NO_THREAD, NO_THREAD);
         }
         let now = LastAccess {
             thread,

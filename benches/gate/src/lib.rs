@@ -7,6 +7,7 @@
 
 pub mod native;
 pub mod stepping;
+mod symbols;
 
 use std::io::ErrorKind;
 use std::process::{Command, Stdio};

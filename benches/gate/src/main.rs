@@ -13,10 +13,11 @@ Counts the instructions of raddle's hot path with valgrind, and those of an exec
 single steps. Compares them with the figures in benches/gate/figures.txt. Fails if a
 count is more than 3 % above its figure.
 
-Usage: raddle-gate [--update | --print]
+Usage: raddle-gate [--update | --print | --profile]
 
   --update   writes the counts into the file; a figure that rises needs a line in CHANGELOG.md
   --print    prints the counts and compares nothing
+  --profile  prints the instructions of an execution in native mode by functions, and how often each was called
 
 The figures belong to a version of the compiler and to builds that are not incremental:
 
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         [] => compare(),
         ["--update"] => update(),
         ["--print"] => print(),
+        ["--profile"] => profile(),
         ["--help" | "-h"] => {
             print!("{HELP}");
             Ok(true)
@@ -113,6 +115,34 @@ fn measure(mut see: impl FnMut(&str, &str, f64)) -> Result<(), String> {
 fn print() -> Result<bool, String> {
     measure(|name, _, count| println!("{name} {count:.0}"))?;
     Ok(true)
+}
+
+/// Prints the functions of an execution in native mode, those with the most instructions first.
+fn profile() -> Result<bool, String> {
+    let native::Profile { functions, entries } = native::profile()?;
+    println!("Instructions of each function, its calls, and most of its callers:");
+    print_rows(&functions);
+    println!("\nInstructions between calls of the program and their returns:");
+    print_rows(&entries);
+    Ok(true)
+}
+
+/// Maximum number of callers that are printed of each function.
+const CALLERS: usize = 6;
+
+fn print_rows(rows: &[native::Row]) {
+    let all: u64 = rows.iter().map(|row| row.instructions).sum();
+    println!("{all:9} in all");
+    for row in rows {
+        let share = 100.0 * row.instructions as f64 / all as f64;
+        println!(
+            "{:9} {share:5.1} % {:6}  {} ({})",
+            row.instructions, row.calls, row.function, row.file
+        );
+        for (caller, calls) in row.callers.iter().take(CALLERS) {
+            println!("{calls:26}    {caller}");
+        }
+    }
 }
 
 fn update() -> Result<bool, String> {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::stepping;
+pub use crate::symbols::{Profile, Row};
 
 /// The flags with which `cargo raddle test --native` has the compiler instrument a crate.
 const FLAGS: [&str; 9] = [
@@ -97,7 +98,7 @@ fn build_library() -> Result<PathBuf, String> {
     let target = folder.parent().expect("builds are in the target folder");
     let mut cargo = cargo();
     cargo.current_dir(workspace());
-    cargo.args(["build", "--quiet", "--lib"]);
+    cargo.args(["build", "--quiet", "--package", "raddle-native", "--lib"]);
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
@@ -111,9 +112,22 @@ fn build_library() -> Result<PathBuf, String> {
 ///
 /// The reason why they could not be counted.
 pub fn measure() -> Result<f64, String> {
+    let instructions = stepping::count(counted()?, BEFORE, COUNTED)?;
+    Ok(instructions as f64 / COUNTED as f64)
+}
+
+/// Returns the instructions of such an execution by functions.
+///
+/// # Errors
+///
+/// As for [`measure`].
+pub fn profile() -> Result<Profile, String> {
+    stepping::profile(counted()?, BEFORE, COUNTED)
+}
+
+/// Builds the library and the tests; returns the command that checks the counted one.
+fn counted() -> Result<Command, String> {
     let library = build_library()?;
     let program = build_unit_tests(&library, "debug")?;
-    let check = check(&program, &library, "counted", 2 * (BEFORE + COUNTED));
-    let instructions = stepping::count(check, BEFORE, COUNTED)?;
-    Ok(instructions as f64 / COUNTED as f64)
+    Ok(check(&program, &library, "counted", 2 * (BEFORE + COUNTED)))
 }

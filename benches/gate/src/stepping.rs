@@ -10,6 +10,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::ptr::null_mut;
 
+use crate::symbols::{Profile, Symbols};
+
 /// Maximum steps; an execution has less than a tenth.
 const MAX_STEPS: u64 = 4_000_000;
 
@@ -32,7 +34,34 @@ impl Drop for Traced {
 /// # Errors
 ///
 /// The reason why it could not be traced, that it has ended, or that no call of `getppid` was seen.
-pub fn count(mut command: Command, before: u64, executions: u64) -> Result<u64, String> {
+pub fn count(command: Command, before: u64, executions: u64) -> Result<u64, String> {
+    let mut instructions = 0;
+    visit(command, before, executions, |_, _| instructions += 1)?;
+    Ok(instructions)
+}
+
+/// As [`count`], but by functions.
+///
+/// # Errors
+///
+/// As for [`count`], or that the maps of the program could not be read.
+pub fn profile(command: Command, before: u64, executions: u64) -> Result<Profile, String> {
+    let mut addresses = Vec::new();
+    let mut symbols = None;
+    visit(command, before, executions, |process, address| {
+        symbols.get_or_insert_with(|| Symbols::of(process));
+        addresses.push(address);
+    })?;
+    Ok(symbols.ok_or("no instruction")??.profile(&addresses))
+}
+
+/// Runs the program and calls the function for each instruction, with the process and the address.
+fn visit(
+    mut command: Command,
+    before: u64,
+    executions: u64,
+    mut see: impl FnMut(libc::pid_t, u64),
+) -> Result<(), String> {
     // A step of a repeated instruction is one repetition, and copies of memory have thousands.
     const TUNABLES: &str =
         "glibc.cpu.x86_rep_movsb_threshold=1000000000:glibc.cpu.x86_rep_stosb_threshold=1000000000";
@@ -53,18 +82,19 @@ pub fn count(mut command: Command, before: u64, executions: u64) -> Result<u64, 
     for _ in 0..=before {
         process.run_to_mark()?;
     }
-    let mut instructions = 0;
     let mut left = executions;
     let mut last = 0;
     for _ in 0..MAX_STEPS {
         if left == 0 {
-            return Ok(instructions);
+            return Ok(());
         }
         process.go_on(libc::PTRACE_SINGLESTEP)?;
         let registers = process.registers()?;
         let is_repeated = registers.rip == last;
         last = registers.rip;
-        instructions += u64::from(!is_repeated);
+        if !is_repeated {
+            see(process.0, registers.rip);
+        }
         // The instruction for system calls stores the address behind itself in this register.
         let is_call = registers.rcx == registers.rip && !is_repeated;
         if is_call && registers.rax == u64::from(std::process::id()) {

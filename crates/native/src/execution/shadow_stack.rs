@@ -74,11 +74,18 @@ thread_local! {
 /// all threads, because libraries that a program starts with have static thread-local storage.
 pub(crate) static OFFSET: AtomicUsize = AtomicUsize::new(0);
 
+/// As [`with`], before a check.
+#[cold]
+#[inline(never)]
+fn with_searched<R>(use_it: impl FnOnce(&Calls) -> R) -> R {
+    CALLS.with(use_it)
+}
+
 /// Calls the function with the calling thread's `CALLS`.
 #[inline(always)]
 fn with<R>(use_it: impl FnOnce(&Calls) -> R) -> R {
     match OFFSET.load(Relaxed) {
-        0 => CALLS.with(use_it),
+        0 => with_searched(use_it),
         offset => {
             let calls = guest::thread_pointer().wrapping_add(offset) as *const Calls;
             // SAFETY: `CALLS` of the running thread is at this offset from its thread pointer, by
@@ -259,8 +266,25 @@ pub(crate) fn is_ours(code: usize) -> bool {
     ours.iter().any(|range| range.contains(&code))
 }
 
+/// Cache of [`is_foreign`]; each address of code has one slot, whose lowest bit is the result.
+static KNOWN_FOREIGN: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
+
 /// True if the code is not the user's.
+#[inline]
 fn is_foreign(code: usize) -> bool {
+    let known = &KNOWN_FOREIGN[code % KNOWN_FOREIGN.len()];
+    match known.load(Relaxed) {
+        found if found >> 1 == code => found & 1 != 0,
+        _ => {
+            let is_foreign = find_if_foreign(code);
+            known.store(code << 1 | usize::from(is_foreign), Relaxed);
+            is_foreign
+        }
+    }
+}
+
+#[cold]
+fn find_if_foreign(code: usize) -> bool {
     match regions::kind_in_rust(code) {
         Some(kind) => kind != FunctionKind::User,
         None => is_systems(code),
@@ -272,13 +296,63 @@ fn is_systems(code: usize) -> bool {
     foreign.iter().any(|range| range.contains(&code))
 }
 
+/// A site that [`site`] has returned, for an instruction in a call of the tree.
+struct KnownSite {
+    call: Cell<*const Call>,
+    code: Cell<usize>,
+    site: Cell<usize>,
+}
+
+struct KnownSites([KnownSite; 1024]);
+
+// SAFETY: `Sync` needs exclusion: only the OS thread that runs a guest uses them, as with `ProcessState`.
+unsafe impl Sync for KnownSites {}
+
+/// Cache of [`site`]; each pair of a call and an instruction has one slot.
+static KNOWN_SITES: KnownSites = KnownSites(
+    [const {
+        KnownSite {
+            call: Cell::new(null()),
+            code: Cell::new(0),
+            site: Cell::new(0),
+        }
+    }; 1024],
+);
+
 /// In guest mode: returns the site of an instruction of instrumented code.
 #[inline]
 pub(crate) fn site(code: usize) -> usize {
-    match regions::kind(code) {
-        FunctionKind::User => with(|calls| join(code, chain(calls.last.get()))),
-        _ => users(code),
+    let last = with(|calls| calls.last.get());
+    // Calls are aligned to 64 bytes.
+    let KnownSites(all) = &KNOWN_SITES;
+    let known = &all[(code ^ last as usize >> 6) % all.len()];
+    if known.call.get() == last && known.code.get() == code {
+        return known.site.get();
     }
+    find_site(code, last, known)
+}
+
+#[cold]
+fn find_site(code: usize, last: *const Call, known: &KnownSite) -> usize {
+    let site = match regions::kind(code) {
+        FunctionKind::User => join(code, chain(last)),
+        _ => users(code),
+    };
+    // Calls outside of the tree are reused. A site of the system's code may depend on the stack, and one without a
+    // chain was asked for by a handler that has interrupted the creation of chains.
+    let is_fixed = call_tree::at(last).is_some_and(|call| {
+        let is_complete = match is_foreign(code) {
+            true => call.kind != FunctionKind::User && call.users.get().is_some(),
+            false => call.chain.get().is_some(),
+        };
+        call.is_kept && is_complete
+    });
+    if is_fixed {
+        known.call.set(last);
+        known.code.set(code);
+        known.site.set(site);
+    }
+    site
 }
 
 /// In guest mode: returns the site of the instruction if it is the user's, and otherwise of the

@@ -46,7 +46,26 @@ pub(crate) const CELL: u32 = 2;
 pub(crate) const ATOMIC: u32 = 0b100;
 pub(crate) const FIRST_STAMP: u32 = 0b1000;
 
+/// Returns the tag of a granule with these last accesses and this stamp.
+#[inline]
+pub(crate) fn tag(write_thread: u16, read_thread: u16, meta: u32) -> u64 {
+    u64::from(write_thread) | u64::from(read_thread) << 16 | u64::from(meta) << 32
+}
+
 impl Granule {
+    /// Returns the threads of the last accesses, the stamp and the state.
+    #[inline]
+    pub(crate) fn tag(&self) -> u64 {
+        tag(self.write_thread, self.read_thread, self.meta)
+    }
+
+    #[inline]
+    pub(crate) fn set_tag(&mut self, tag: u64) {
+        self.write_thread = tag as u16;
+        self.read_thread = (tag >> 16) as u16;
+        self.meta = (tag >> 32) as u32;
+    }
+
     #[inline]
     pub(crate) fn state(&self) -> GranuleState {
         match self.meta & STATE {

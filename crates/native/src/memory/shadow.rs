@@ -18,9 +18,9 @@ use raddle_engine::{CellId, LocationId, ThreadId};
 use super::blocks::{self, Bad};
 use super::granule::{
     ATOMIC, CELL, EMPTY, FIRST_STAMP, Granule, GranuleState, LastAccess, NO_THREAD, ORDERED, SPLIT,
-    STATE,
+    STATE, tag,
 };
-use super::{locations, plain_choices, stacks};
+use super::{heap_range, locations, plain_choices, stacks};
 use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::mode;
@@ -263,12 +263,28 @@ pub(crate) fn access_to_free(address: usize, size: usize, code: usize) {
     }
 }
 
+/// Tags of granules that only the running thread has accessed in this execution.
+#[derive(Clone, Copy)]
+struct Own {
+    unused: u64,
+    written: u64,
+    read: u64,
+    both: u64,
+    stamp: u32,
+    /// Number of the thread's events.
+    index: u32,
+    /// False if the engine receives every access.
+    is_used: bool,
+    /// True if a granule that was accessed is of live memory.
+    is_live: bool,
+}
+
 #[inline]
 fn access_by(access: Access) -> Option<Bad> {
     let mut shadow = SHADOW.try_get()?;
     let shadow = &mut *shadow;
     shadow.look_at_now();
-    (shadow.site, shadow.is_checked) = (None, false);
+    shadow.site = None;
     let Access {
         start: address,
         end,
@@ -277,19 +293,25 @@ fn access_by(access: Access) -> Option<Bad> {
     if access.writes {
         shadow.forget_looks(access);
     }
+    shadow.is_checked = stacks::is_in(address, shadow.now.end_of_stack);
+    let own = shadow.own(access);
     let mut word = address & !(WORD - 1);
     while word < end {
-        let granule = shadow.granule(word);
-        let is_whole = address <= word && word + WORD <= end;
-        let bad = match is_whole && !shadow.get(granule).is_split() {
-            true if shadow.note(granule, access.writes) => None,
-            true => shadow.touch_leaf(granule, word, WORD, access),
-            false => shadow.touch(granule, word, WORD, access),
-        };
-        if bad.is_some() {
-            return bad;
+        let end_of_page = (word & !(PAGE - 1)) + PAGE;
+        let mut granule = shadow.granule(word);
+        // The granules of a page are contiguous.
+        while word < end.min(end_of_page) {
+            let is_whole = address <= word && word + WORD <= end;
+            let bad = match is_whole {
+                true if shadow.note(granule, own, access) => None,
+                _ => shadow.touch(granule, word, WORD, access),
+            };
+            if bad.is_some() {
+                return bad;
+            }
+            word += WORD;
+            granule = granule.wrapping_add(1);
         }
-        word += WORD;
     }
     None
 }
@@ -368,27 +390,57 @@ impl Shadow {
         are_own
     }
 
-    /// Records an access of a whole granule, if no other thread has accessed it in this execution and the access
-    /// is known to be of live memory.
+    /// Returns the tags of granules that only the running thread has accessed in this execution.
     #[inline]
-    fn note(&mut self, granule: *mut Granule, writes: bool) -> bool {
-        let (true, Some(site)) = (self.is_checked && self.max_cells == 0, self.site) else {
-            return false;
+    fn own(&self, access: Access) -> Own {
+        Own {
+            is_used: self.max_cells == 0,
+            unused: tag(NO_THREAD, NO_THREAD, self.stamp),
+            written: tag(self.now.thread, NO_THREAD, self.stamp),
+            read: tag(NO_THREAD, self.now.thread, self.stamp),
+            both: tag(self.now.thread, self.now.thread, self.stamp),
+            stamp: self.stamp,
+            index: self.now.index,
+            // A granule of a freed block is empty.
+            is_live: self.is_checked || heap_range::contains(access.start),
+        }
+    }
+
+    /// Records an access of a whole granule, if no other thread has accessed it in this execution and the access
+    /// is known to be of live memory. The first one since the thread's last event stays recorded.
+    #[inline]
+    fn note(&mut self, granule: *mut Granule, own: Own, access: Access) -> bool {
+        // SAFETY: every pointer is to a granule in `pages` or `halves`, which are never freed. This is the only
+        // reference to it.
+        let known = unsafe { &mut *granule };
+        let tag = known.tag();
+        let is_written = tag == own.written || tag == own.both;
+        let is_read = tag == own.read || tag == own.both;
+        let is_live = match is_written || is_read {
+            true => own.is_live,
+            false => {
+                let is_empty = known.meta & !(STATE | ATOMIC) != own.stamp;
+                self.is_checked && (tag == own.unused || is_empty)
+            }
         };
-        let known = self.get(granule);
-        let Now { thread, index, .. } = self.now;
-        let is_own = |last: u16| last == thread || last == NO_THREAD;
-        if known.meta != self.stamp || !is_own(known.write_thread) || !is_own(known.read_thread) {
+        if is_written && known.write_index == own.index
+            || !access.writes && is_read && known.read_index == own.index
+        {
+            return true;
+        }
+        if !is_live || !own.is_used {
             return false;
         }
-        let now = LastAccess {
-            thread,
-            index,
-            site,
+        let site = match self.site {
+            Some(site) => site,
+            None => *self.site.insert(shadow_stack::site(access.code)),
         };
-        match writes {
-            true => known.set_write(now),
-            false => known.set_read(now),
+        if access.writes {
+            known.set_tag(own.written);
+            (known.write_index, known.write_site) = (own.index, site);
+        } else {
+            known.set_tag(if is_written { own.both } else { own.read });
+            (known.read_index, known.read_site) = (own.index, site);
         }
         true
     }

@@ -144,15 +144,18 @@ pub(super) fn is_inside(code: usize) -> bool {
     let known = &INSIDE[code % INSIDE.len()];
     match known.load(Relaxed) {
         found if found >> 1 == code => found & 1 != 0,
-        _ => {
-            let is_inside = region(code, FunctionKind::Inside).is_inside();
-            // Otherwise it depends on the caller.
-            if !IS_OPTIMISED.load(Relaxed) || site(code) != Site::Atomic {
-                known.store(code << 1 | usize::from(is_inside), Relaxed);
-            }
-            is_inside
-        }
+        _ => find_if_inside(code, known),
     }
+}
+
+#[cold]
+fn find_if_inside(code: usize, known: &AtomicUsize) -> bool {
+    let is_inside = region(code, FunctionKind::Inside).is_inside();
+    // Otherwise it depends on the caller.
+    if !IS_OPTIMISED.load(Relaxed) || site(code) != Site::Atomic {
+        known.store(code << 1 | usize::from(is_inside), Relaxed);
+    }
+    is_inside
 }
 
 /// In guest mode: true if the operation with this return address, which reads a count, checks if

@@ -5,20 +5,38 @@ use std::str::FromStr;
 
 use crate::Error;
 
-/// Port of a Redis server unless the address has another.
-const PORT: u16 = 6379;
-/// Prefix of keys unless the address has another.
+/// Prefix of keys, or schema of tables, unless the address has another.
 const PREFIX: &str = "raddle";
+/// Maximum length of the name of a schema: the name of its channel is longer, and the server cuts names at 63 bytes.
+const MAX_SCHEMA: usize = 48;
 
-/// The address of a queue: `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=NAME]`. It is printed without
-/// user and password.
+/// The kind of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Redis,
+    Postgres,
+}
+
+impl Kind {
+    fn port(self) -> u16 {
+        match self {
+            Kind::Redis => 6379,
+            Kind::Postgres => 5432,
+        }
+    }
+}
+
+/// The address of a queue: `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=NAME]` or
+/// `postgres://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?schema=NAME]`. It is printed without user and password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
+    pub(crate) kind: Kind,
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) user: String,
     pub(crate) password: String,
-    pub(crate) database: u32,
+    /// The number of the database of Redis, or the name of that of PostgreSQL; empty for its default.
+    pub(crate) database: String,
     pub(crate) prefix: String,
 }
 
@@ -30,64 +48,72 @@ impl FromStr for Address {
         let bad = |problem: &str| {
             Error::Address(format!(
                 "the address of the queue {problem}; an address is \
-                 redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=NAME]"
+                 redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=NAME] or \
+                 postgres://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?schema=NAME]"
             ))
         };
+        let tls = "asks for TLS, which is not built in: use a tunnel, such as `ssh -L` or stunnel";
         let (scheme, rest) = text
             .trim()
             .split_once("://")
             .ok_or_else(|| bad("has no scheme"))?;
-        match scheme {
-            "redis" | "valkey" => {}
-            "rediss" | "valkeys" => {
-                return Err(bad(
-                    "asks for TLS, which is not built in: use a tunnel, such as `ssh -L` or stunnel",
-                ));
-            }
-            "postgres" | "postgresql" => {
-                return Err(bad("is of PostgreSQL, which is not supported yet"));
-            }
+        let kind = match scheme {
+            "redis" | "valkey" => Kind::Redis,
+            "postgres" | "postgresql" => Kind::Postgres,
+            "rediss" | "valkeys" => return Err(bad(tls)),
             _ => return Err(bad("has an unknown scheme")),
-        }
+        };
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let mut prefix = PREFIX.to_owned();
         for option in query.split('&').filter(|option| !option.is_empty()) {
-            match option.split_once('=') {
-                Some(("prefix", name)) if is_prefix(name) => prefix = name.to_owned(),
-                Some(("prefix", _)) => {
-                    return Err(bad(
-                        "has a prefix of other characters than letters, digits, `-`, `_` and `.`",
-                    ));
+            match (option.split_once('='), kind) {
+                (Some(("prefix", name)), Kind::Redis)
+                | (Some(("schema", name)), Kind::Postgres) => {
+                    prefix = name.to_owned();
                 }
+                // Connections without encryption are what these three allow.
+                (Some(("sslmode", "disable" | "allow" | "prefer")), Kind::Postgres) => {}
+                (Some(("sslmode", _)), Kind::Postgres) => return Err(bad(tls)),
                 _ => return Err(bad("has an unknown option after `?`")),
             }
         }
+        if !is_prefix(&prefix) {
+            return Err(bad(
+                "has a prefix or schema of other characters than letters, digits, `-`, `_` and `.`",
+            ));
+        }
+        if kind == Kind::Postgres && prefix.len() > MAX_SCHEMA {
+            return Err(bad("has a schema with a name of more than 48 characters"));
+        }
+        let decoded = |text| decode(text).ok_or_else(|| bad("has a bad escape such as `%2`"));
         // A password may contain `/` only as %2F, as in every URL.
         let (rest, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let database = match database {
-            "" => 0,
-            number => number
-                .parse()
-                .map_err(|_| bad("has a database that is no number"))?,
+        let database = match (kind, database) {
+            (Kind::Redis, "") => "0".to_owned(),
+            (Kind::Redis, number) => match number.parse::<u32>() {
+                Ok(number) => number.to_string(),
+                Err(_) => return Err(bad("has a database that is no number")),
+            },
+            (Kind::Postgres, name) => decoded(name)?,
         };
         let (login, place) = rest.rsplit_once('@').unwrap_or(("", rest));
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let decoded = |text| decode(text).ok_or_else(|| bad("has a bad escape such as `%2`"));
         let (host, port) = match place.rsplit_once(':') {
             // An IPv6 address without a port.
-            Some((_, port)) if port.ends_with(']') => (place, PORT),
+            Some((_, port)) if port.ends_with(']') => (place, kind.port()),
             Some((host, port)) => (
                 host,
                 port.parse()
                     .map_err(|_| bad("has a port that is no number"))?,
             ),
-            None => (place, PORT),
+            None => (place, kind.port()),
         };
         let host = host.trim_start_matches('[').trim_end_matches(']');
         if host.is_empty() {
             return Err(bad("has no host"));
         }
         Ok(Address {
+            kind,
             host: host.to_owned(),
             port,
             user: decoded(user)?,
@@ -124,19 +150,27 @@ fn decode(text: &str) -> Option<String> {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Address {
+            kind,
             host,
             port,
             database,
             prefix,
             ..
         } = self;
+        let (scheme, option) = match kind {
+            Kind::Redis => ("redis", "prefix"),
+            Kind::Postgres => ("postgres", "schema"),
+        };
         match host.contains(':') {
-            true => write!(f, "redis://[{host}]:{port}/{database}")?,
-            false => write!(f, "redis://{host}:{port}/{database}")?,
+            true => write!(f, "{scheme}://[{host}]:{port}")?,
+            false => write!(f, "{scheme}://{host}:{port}")?,
+        }
+        if !database.is_empty() {
+            write!(f, "/{database}")?;
         }
         match prefix == PREFIX {
             true => Ok(()),
-            false => write!(f, "?prefix={prefix}"),
+            false => write!(f, "?{option}={prefix}"),
         }
     }
 }
@@ -176,13 +210,38 @@ mod tests {
     }
 
     #[test]
+    fn an_address_of_postgresql_has_the_parts_of_its_users() {
+        let address = parse("postgresql://me@example").unwrap();
+        assert_eq!(address.to_string(), "postgres://example:5432");
+        assert_eq!(
+            (address.user.as_str(), address.database.as_str()),
+            ("me", "")
+        );
+        let address = parse("postgres://me:a%40b@[::1]:7000/my%20db?schema=ci-1&sslmode=prefer");
+        let address = address.unwrap();
+        assert_eq!(
+            address.to_string(),
+            "postgres://[::1]:7000/my db?schema=ci-1"
+        );
+        assert_eq!(address.password, "a@b");
+        let long = format!("postgres://host?schema={}", "x".repeat(49));
+        assert!(
+            parse(&long)
+                .unwrap_err()
+                .contains("more than 48 characters")
+        );
+    }
+
+    #[test]
     fn no_text_about_an_address_has_its_password() {
         let address = parse("redis://admin:secret@host").unwrap();
         assert!(!format!("{address} {address:?}").contains("secret"));
         for bad in [
             "http://admin:secret@host",
             "rediss://admin:secret@host",
-            "postgres://admin:secret@host",
+            "postgres://admin:secret@host?sslmode=verify-full",
+            "postgres://admin:secret@host?schema=a%22b",
+            "postgres://admin:secret@host/%2",
             "redis://admin:secret@host:x",
             "redis://admin:secret@host/x",
             "redis://admin:secret@host?prefix=",
@@ -201,14 +260,9 @@ mod tests {
     fn an_address_that_cannot_be_used_is_refused_with_the_reason() {
         for (address, reason) in [
             ("rediss://host", "asks for TLS, which is not built in"),
-            (
-                "postgres://host",
-                "is of PostgreSQL, which is not supported yet",
-            ),
-            (
-                "postgresql://host",
-                "is of PostgreSQL, which is not supported yet",
-            ),
+            ("postgres://host?sslmode=require", "asks for TLS, which"),
+            ("postgres://host?prefix=a", "has an unknown option"),
+            ("redis://host?schema=a", "has an unknown option"),
             ("amqp://host", "has an unknown scheme"),
             ("host:6379", "has no scheme"),
         ] {

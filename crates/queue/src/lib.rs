@@ -2,7 +2,11 @@
 
 mod address;
 mod memory;
+mod patience;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod redis;
+mod settings;
 mod token;
 
 use std::collections::BTreeMap;
@@ -11,6 +15,8 @@ use std::time::Duration;
 
 pub use address::Address;
 pub use memory::MemoryQueue;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresQueue;
 pub use redis::{RedisQueue, read_reply};
 pub use token::Token;
 
@@ -62,6 +68,12 @@ pub trait Queue: Send {
         Ok(self
             .status()?
             .and_then(|mut status| status.searches.remove(name)))
+    }
+
+    /// Waits until an item may be there. `time` is the wait of a queue that cannot tell.
+    fn wait(&mut self, time: Duration) -> Result<(), Error> {
+        std::thread::sleep(time);
+        Ok(())
     }
 
     /// Removes the run with everything in it.
@@ -241,7 +253,17 @@ pub fn difference(there: &[(String, String)], here: &[(String, String)]) -> Opti
 
 /// Connects to the queue at this address.
 pub fn connect(address: &Address) -> Result<Box<dyn Queue>, Error> {
-    Ok(Box::new(RedisQueue::connect(address)?))
+    match address.kind {
+        address::Kind::Redis => Ok(Box::new(RedisQueue::connect(address)?)),
+        #[cfg(feature = "postgres")]
+        address::Kind::Postgres => Ok(Box::new(PostgresQueue::connect(address)?)),
+        #[cfg(not(feature = "postgres"))]
+        address::Kind::Postgres => Err(Error::Address(
+            "the address of the queue is of PostgreSQL, for which this `cargo raddle` was not built: install it \
+             with its feature `postgres`"
+                .to_owned(),
+        )),
+    }
 }
 
 #[cfg(test)]

@@ -113,6 +113,16 @@ fn the_engine_and_the_settings_have_no_dependency() {
 }
 
 #[test]
+fn the_queue_without_the_feature_has_no_dependency() {
+    for (name, dependency, optional) in dependencies() {
+        assert!(
+            name != "raddle-queue" || optional,
+            "`{dependency}` is needed without the feature `postgres`"
+        );
+    }
+}
+
+#[test]
 fn raddle_without_the_feature_has_no_dependency() {
     for (name, dependency, optional) in dependencies() {
         assert!(

@@ -231,8 +231,11 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
     (
         "queue",
         &[
-            ("redis", &[]),
+            ("postgres", &["patience", "settings"]),
+            ("redis", &["patience", "settings"]),
             ("memory", &[]),
+            ("patience", &[]),
+            ("settings", &[]),
             ("address", &[]),
             ("token", &[]),
         ],

@@ -9,7 +9,7 @@ use fastrand::Rng;
 use crate::commands::{Finished, Machine, Running};
 use crate::programs::{RANDOM, dp_alone, random_alone};
 use crate::proxy::Proxy;
-use crate::server::{Server, directory};
+use crate::server::{Kind, Server, address, on_both_kinds};
 
 /// The published number of sequences of five philosophers (Lei and Carver).
 const FIVE: u64 = 19_330;
@@ -57,9 +57,8 @@ fn wait_for_classes(machine: &Machine) {
     }
 }
 
-#[test]
-fn one_two_and_four_workers_run_every_class_once() {
-    let Some(server) = Server::start() else {
+fn one_two_and_four_workers_run_every_class_once(kind: Kind) {
+    let Some(server) = Server::of(kind) else {
         return;
     };
     for count in [1, 2, 4] {
@@ -77,9 +76,8 @@ fn one_two_and_four_workers_run_every_class_once() {
     }
 }
 
-#[test]
-fn random_programs_have_the_classes_of_one_process() {
-    let Some(server) = Server::start() else {
+fn random_programs_have_the_classes_of_one_process(kind: Kind) {
+    let Some(server) = Server::of(kind) else {
         return;
     };
     let expected: BTreeMap<String, (u64, u64)> = (0..RANDOM)
@@ -90,7 +88,12 @@ fn random_programs_have_the_classes_of_one_process() {
             )
         })
         .collect();
-    for count in [1, 2, 4] {
+    // Starting the processes takes most of the time, and is the same for both kinds.
+    let counts: &[usize] = match kind {
+        Kind::Redis => &[1, 2, 4],
+        Kind::Postgres => &[4],
+    };
+    for &count in counts {
         let machine = Machine::new(&server.address());
         let front_end = machine.front_end("programs::random");
         // The smallest slices split small programs.
@@ -119,9 +122,8 @@ fn parts(worker: &Finished) -> usize {
     number.parse().unwrap()
 }
 
-#[test]
-fn killed_workers_lose_nothing() {
-    let Some(server) = Server::start() else {
+fn killed_workers_lose_nothing(kind: Kind) {
+    let Some(server) = Server::of(kind) else {
         return;
     };
     let machine = Machine::new(&server.address());
@@ -143,9 +145,8 @@ fn killed_workers_lose_nothing() {
     finish(workers);
 }
 
-#[test]
-fn stopped_workers_count_nothing_twice() {
-    let Some(server) = Server::start() else {
+fn stopped_workers_count_nothing_twice(kind: Kind) {
+    let Some(server) = Server::of(kind) else {
         return;
     };
     let machine = Machine::new(&server.address());
@@ -167,9 +168,8 @@ fn stopped_workers_count_nothing_twice() {
     assert!(lost(&workers) > 0, "no lease expired: {workers:?}");
 }
 
-#[test]
-fn a_lease_is_kept_while_the_test_starts() {
-    let Some(server) = Server::start() else {
+fn a_lease_is_kept_while_the_test_starts(kind: Kind) {
+    let Some(server) = Server::of(kind) else {
         return;
     };
     let machine = Machine::new(&server.address());
@@ -181,9 +181,8 @@ fn a_lease_is_kept_while_the_test_starts() {
     assert_eq!(lost(&workers), 0, "{workers:?}");
 }
 
-#[test]
-fn a_server_that_forgets_its_last_second_loses_nothing() {
-    let Some(mut server) = Server::start() else {
+fn a_server_that_forgets_its_last_second_loses_nothing(kind: Kind) {
+    let Some(mut server) = Server::of(kind) else {
         return;
     };
     let machine = Machine::new(&server.address());
@@ -194,12 +193,7 @@ fn a_server_that_forgets_its_last_second_loses_nothing() {
     let mut forgotten = 0;
     while !front_end.has_ended() && forgotten < 3 {
         thread::sleep(Duration::from_millis(200));
-        let log = server.copy_log();
-        thread::sleep(Duration::from_millis(600));
-        if front_end.has_ended() {
-            break;
-        }
-        server.restart(Some(&log));
+        server.forget(Duration::from_millis(600));
         forgotten += 1;
     }
     assert!(forgotten > 0, "the search ended too soon");
@@ -208,17 +202,15 @@ fn a_server_that_forgets_its_last_second_loses_nothing() {
     assert!(lost(&workers) > 0, "no commit was refused: {workers:?}");
 }
 
-#[test]
-fn a_server_that_forgets_everything_starts_the_search_again() {
-    let Some(mut server) = Server::start() else {
+fn a_server_that_forgets_everything_starts_the_search_again(kind: Kind) {
+    let Some(mut server) = Server::of(kind) else {
         return;
     };
-    let empty = directory("log");
     let machine = Machine::new(&server.address());
     let front_end = machine.front_end(SLOW);
     let worker = machine.worker(&["--lease", "500ms", "--slice", "10ms"]);
     wait_for_classes(&machine);
-    server.restart(Some(&empty));
+    server.forget_everything();
     let front_end = front_end.finish();
     assert_dp5(&front_end, &machine, SLOW);
     assert!(
@@ -228,13 +220,12 @@ fn a_server_that_forgets_everything_starts_the_search_again() {
     assert_eq!(worker.finish().code, Some(0));
 }
 
-#[test]
-fn connections_that_break_lose_nothing() {
-    let Some(server) = Server::start() else {
+fn connections_that_break_lose_nothing(kind: Kind) {
+    let Some(server) = Server::of(kind) else {
         return;
     };
     let mut proxy = Proxy::start(server.port());
-    let machine = Machine::new(&format!("redis://127.0.0.1:{}", proxy.port()));
+    let machine = Machine::new(&address(kind, proxy.port()));
     let flags = ["--lease", "500ms", "--slice", "10ms"];
     let mut front_end = machine.front_end(SLOW);
     let workers: Vec<_> = (0..2).map(|_| machine.worker(&flags)).collect();
@@ -250,9 +241,8 @@ fn connections_that_break_lose_nothing() {
     finish(workers);
 }
 
-#[test]
-fn an_interrupted_front_end_leaves_a_run_that_is_resumed() {
-    let Some(server) = Server::start() else {
+fn an_interrupted_front_end_leaves_a_run_that_is_resumed(kind: Kind) {
+    let Some(server) = Server::of(kind) else {
         return;
     };
     let machine = Machine::new(&server.address());
@@ -288,4 +278,16 @@ fn an_interrupted_front_end_leaves_a_run_that_is_resumed() {
         "{worker:?}"
     );
     assert_eq!(machine.run(&["queue", "status"]).stdout, "no run\n");
+}
+
+on_both_kinds! {
+    one_two_and_four_workers_run_every_class_once
+    random_programs_have_the_classes_of_one_process
+    killed_workers_lose_nothing
+    stopped_workers_count_nothing_twice
+    a_lease_is_kept_while_the_test_starts
+    a_server_that_forgets_its_last_second_loses_nothing
+    a_server_that_forgets_everything_starts_the_search_again
+    connections_that_break_lose_nothing
+    an_interrupted_front_end_leaves_a_run_that_is_resumed
 }

@@ -1,13 +1,14 @@
 //! Searches that several processes share by a queue on a real server: the class sets are those of one process,
 //! whatever happens to workers, connections and the server.
 //!
-//! These tests start servers of their own, so they need `redis-server`, which `.ci/run` installs; without it they say
-//! so and do nothing, unless `RADDLE_REDIS_REQUIRED` is set.
+//! These tests start servers of their own, so they need `redis-server` and `postgresql`, which `.ci/run` installs;
+//! without one they say so and do nothing, unless `RADDLE_REDIS_REQUIRED` or `RADDLE_POSTGRES_REQUIRED` is set.
 
 mod commands;
 mod exact;
 mod failing;
 mod page;
+mod postgres;
 mod programs;
 mod protocol;
 mod proxy;

@@ -1,24 +1,24 @@
-//! The protocol on both backends: what one does, the other does.
+//! The protocol on all backends: what one does, the others do.
 
 use std::time::Duration;
 
 use fastrand::Rng;
-use raddle_queue::{
-    Committed, End, Lease, MemoryQueue, Next, Queue, RedisQueue, Results, Run, Search, Token,
-};
+use raddle_queue::{Committed, End, Lease, MemoryQueue, Next, Queue, Results, Run, Search, Token};
 
-use crate::server::Server;
+use crate::server::{Kind, Server};
 
 /// A lease that is not over before the test, and one that is over at once.
 const LONG: Duration = Duration::from_secs(1000);
 const OVER: Duration = Duration::ZERO;
 
-/// Runs the test on a queue in memory and on one of a server.
-fn on_both(test: impl Fn(&mut dyn Queue)) {
+/// Runs the test on a queue in memory and on those of servers.
+fn on_all(test: impl Fn(&mut dyn Queue)) {
     test(&mut MemoryQueue::default());
-    if let Some(server) = Server::start() {
-        let address = server.address().parse().unwrap();
-        test(&mut RedisQueue::connect(&address).unwrap());
+    for kind in [Kind::Redis, Kind::Postgres] {
+        if let Some(server) = Server::of(kind) {
+            let address = server.address().parse().unwrap();
+            test(&mut *raddle_queue::connect(&address).unwrap());
+        }
     }
 }
 
@@ -57,7 +57,7 @@ fn results(executions: u64, items: &[&str]) -> Results {
 
 #[test]
 fn a_search_goes_from_its_root_to_its_end() {
-    on_both(|queue| {
+    on_all(|queue| {
         assert_eq!(queue.run().unwrap(), None);
         assert_eq!(queue.status().unwrap(), None);
         assert_eq!(lease(queue, LONG), Next::NoRun);
@@ -105,7 +105,7 @@ fn a_search_goes_from_its_root_to_its_end() {
 
 #[test]
 fn a_result_is_committed_once() {
-    on_both(|queue| {
+    on_all(|queue| {
         queue.open_run(&run()).unwrap();
         queue.start(&search("a"), "root").unwrap();
         let root = leased(queue, LONG);
@@ -125,7 +125,7 @@ fn a_result_is_committed_once() {
 
 #[test]
 fn a_lease_that_is_over_belongs_to_another() {
-    on_both(|queue| {
+    on_all(|queue| {
         queue.open_run(&run()).unwrap();
         queue.start(&search("a"), "root").unwrap();
         let first = leased(queue, OVER);
@@ -162,7 +162,7 @@ fn a_lease_that_is_over_belongs_to_another() {
 
 #[test]
 fn a_finding_is_kept_once_and_may_end_the_search() {
-    on_both(|queue| {
+    on_all(|queue| {
         queue.open_run(&run()).unwrap();
         queue.start(&search("a"), "root").unwrap();
         queue.start(&search("ab"), "other").unwrap();
@@ -204,7 +204,7 @@ fn a_finding_is_kept_once_and_may_end_the_search() {
 
 #[test]
 fn results_of_a_search_that_is_over_are_late() {
-    on_both(|queue| {
+    on_all(|queue| {
         queue.open_run(&run()).unwrap();
         queue.start(&search("a"), "root").unwrap();
         let root = leased(queue, LONG);
@@ -226,7 +226,7 @@ fn results_of_a_search_that_is_over_are_late() {
 
 #[test]
 fn an_item_that_cannot_be_explored_ends_its_search() {
-    on_both(|queue| {
+    on_all(|queue| {
         queue.open_run(&run()).unwrap();
         queue.start(&search("a"), "root").unwrap();
         for _ in 0..5 {
@@ -250,7 +250,7 @@ fn an_item_that_cannot_be_explored_ends_its_search() {
 
 #[test]
 fn one_front_end_waits_for_a_run() {
-    on_both(|queue| {
+    on_all(|queue| {
         queue.open_run(&run()).unwrap();
         let (first, second) = (Token::random(), Token::random());
         assert!(queue.hold_front(&first, LONG).unwrap());
@@ -304,7 +304,7 @@ fn explore(item: &str, rng: &mut Rng) -> Results {
 
 #[test]
 fn a_tree_is_explored_exactly_by_workers_that_fail() {
-    on_both(|queue| {
+    on_all(|queue| {
         let mut late = 0;
         for seed in 0..12 {
             let mut rng = Rng::with_seed(seed);

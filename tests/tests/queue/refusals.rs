@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use crate::commands::{Finished, Machine};
-use crate::server::{Server, directory, exists};
+use crate::server::{Kind, Server, directory, exists, on_both_kinds};
 
 fn assert_refused(finished: &Finished, reason: &str) {
     assert_eq!(finished.code, Some(2), "{finished:?}");
@@ -49,15 +49,12 @@ fn searches_that_cannot_be_shared_are_refused() {
 
 #[test]
 fn addresses_that_cannot_be_used_are_refused() {
-    if !exists() {
+    if !exists(Kind::Redis) {
         return;
     }
     for (address, reason) in [
         ("", "no address of a queue is given"),
-        (
-            "postgres://host/db",
-            "PostgreSQL, which is not supported yet",
-        ),
+        ("postgres://host?sslmode=require", "asks for TLS"),
         ("rediss://host", "asks for TLS, which is not built in"),
         ("host:6379", "has no scheme"),
     ] {
@@ -90,7 +87,7 @@ fn addresses_that_cannot_be_used_are_refused() {
 #[test]
 fn a_server_that_may_lose_parts_is_refused() {
     let settings = ["--maxmemory-policy", "allkeys-lru", "--maxmemory", "100mb"];
-    let Some(server) = Server::start_with(&settings) else {
+    let Some(server) = Server::start_with(Kind::Redis, &settings) else {
         return;
     };
     let machine = Machine::new(&server.address());
@@ -101,7 +98,7 @@ fn a_server_that_may_lose_parts_is_refused() {
 
 #[test]
 fn a_password_is_used_and_never_shown() {
-    let Some(server) = Server::start_with(&["--requirepass", "s3cret/x"]) else {
+    let Some(server) = Server::start_with(Kind::Redis, &["--requirepass", "s3cret/x"]) else {
         return;
     };
     let place = server.address().replace("redis://", "");
@@ -128,9 +125,8 @@ fn a_password_is_used_and_never_shown() {
     }
 }
 
-#[test]
-fn a_worker_with_other_settings_or_another_build_is_refused() {
-    let Some(server) = Server::start() else {
+fn a_worker_with_other_settings_or_another_build_is_refused(kind: Kind) {
+    let Some(server) = Server::of(kind) else {
         return;
     };
     let machine = Machine::new(&server.address());
@@ -153,6 +149,60 @@ fn a_worker_with_other_settings_or_another_build_is_refused() {
     worker.finish();
 }
 
+#[test]
+fn a_password_of_postgresql_is_used_and_never_shown() {
+    // The file with the rules of access asks for a password unless the user is the one of the other tests.
+    let Some(server) = Server::with_password("keeper", "s3cret/x") else {
+        return;
+    };
+    let place = format!("127.0.0.1:{}/postgres", server.port());
+    let status = |machine: &Machine, variables: &[(&str, &str)]| {
+        let mut command = machine.command(&["queue", "status"]);
+        command.envs(variables.iter().copied());
+        machine.run_command(command)
+    };
+    let machine = Machine::new(&format!("postgres://keeper@{place}?schema=mine"));
+    assert_refused(&status(&machine, &[]), "the server asks for a password");
+    assert_refused(
+        &status(&machine, &[("PGPASSWORD", "wrong")]),
+        "password authentication failed",
+    );
+    assert_eq!(
+        status(&machine, &[("PGPASSWORD", "s3cret/x")]).stdout,
+        "no run\n"
+    );
+    let file = directory("pgpass").join("passwords");
+    fs::write(&file, "*:*:*:keeper:s3cret/x\n").unwrap();
+    let variables = [("PGPASSFILE", file.to_str().unwrap())];
+    assert_eq!(status(&machine, &variables).stdout, "no run\n");
+    let machine = Machine::new(&format!("postgres://keeper:s3cret%2Fx@{place}?schema=mine"));
+    // The test fails if it can read the address.
+    let front_end = machine.front_end("programs::dp4");
+    let worker = machine.worker(&[]);
+    let (front_end, worker) = (front_end.finish(), worker.finish());
+    assert_eq!(front_end.code, Some(0), "{front_end:?}");
+    assert_eq!(front_end.classes().values().sum::<u64>(), 624);
+    let shown = format!("working for the queue postgres://{place}?schema=mine");
+    assert!(worker.stderr.contains(&shown), "{worker:?}");
+    for text in [
+        front_end.stdout,
+        front_end.stderr,
+        worker.stdout,
+        worker.stderr,
+    ] {
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+}
+
+#[test]
+fn a_server_of_postgresql_that_may_lose_parts_is_refused() {
+    let Some(server) = Server::start_with(Kind::Postgres, &["fsync=off"]) else {
+        return;
+    };
+    let machine = Machine::new(&server.address());
+    assert_refused(&machine.run(&["queue", "status"]), "(fsync is off)");
+}
+
 /// A copy of this program that differs in its build ID, or in its last byte if it has none.
 fn another_build() -> std::path::PathBuf {
     let mut bytes = fs::read(std::env::current_exe().unwrap()).unwrap();
@@ -167,9 +217,8 @@ fn another_build() -> std::path::PathBuf {
     path
 }
 
-#[test]
-fn a_second_front_end_and_other_settings_are_refused() {
-    let Some(server) = Server::start() else {
+fn a_second_front_end_and_other_settings_are_refused(kind: Kind) {
+    let Some(server) = Server::of(kind) else {
         return;
     };
     let machine = Machine::new(&server.address());
@@ -211,4 +260,9 @@ fn a_worker_without_a_run_ends_after_its_wait() {
     let machine = Machine::new(&server.address());
     let finished = machine.run(&["work", "--wait", "100ms"]);
     assert_refused(&finished, "the queue has no run");
+}
+
+on_both_kinds! {
+    a_worker_with_other_settings_or_another_build_is_refused
+    a_second_front_end_and_other_settings_are_refused
 }

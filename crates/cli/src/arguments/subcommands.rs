@@ -55,7 +55,7 @@ pub struct TestArguments {
     pub list: bool,
 
     /// Share the searches with other machines, which run `cargo raddle work`, by the queue at this address, such as
-    /// redis://HOST; without an address, that in RADDLE_QUEUE.
+    /// redis://HOST or postgres://HOST/DATABASE; without an address, that in RADDLE_QUEUE.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "",
         conflicts_with = "native")]
     pub queue: Option<String>,
@@ -325,7 +325,7 @@ pub struct ManualArguments {
 
 #[derive(Args, Debug, PartialEq)]
 pub struct WorkArguments {
-    /// Address of the queue, such as redis://HOST; that in RADDLE_QUEUE by default.
+    /// Address of the queue, such as redis://HOST or postgres://HOST/DATABASE; that in RADDLE_QUEUE by default.
     #[arg(long, value_name = "ADDRESS")]
     pub queue: Option<String>,
 
@@ -369,7 +369,7 @@ pub struct QueueArguments {
     /// Action on the run.
     pub action: QueueAction,
 
-    /// Address of the queue, such as redis://HOST; that in RADDLE_QUEUE by default.
+    /// Address of the queue, such as redis://HOST or postgres://HOST/DATABASE; that in RADDLE_QUEUE by default.
     #[arg(long, value_name = "ADDRESS")]
     pub queue: Option<String>,
 

@@ -278,7 +278,7 @@ impl fmt::Display for Error {
             }
             Self::NoQueue => f.write_str(
                 "no address of a queue is given\n  \
-                 help: add --queue redis://HOST, or set RADDLE_QUEUE",
+                 help: add --queue redis://HOST or postgres://HOST/DATABASE, or set RADDLE_QUEUE",
             ),
             Self::PasswordInArguments => f.write_str(
                 "the address of the queue has a password, and other users of this machine can see arguments\n  \

@@ -43,12 +43,21 @@ mod on_unix {
     pub fn address(given: Option<&str>) -> Result<Address, Error> {
         let variable = env::var(environment::QUEUE).ok();
         let text = match given.filter(|text| !text.is_empty()) {
-            Some(text) if text.contains('@') => return Err(Error::PasswordInArguments),
+            Some(text) if may_have_password(text) => return Err(Error::PasswordInArguments),
             Some(text) => Some(text.to_owned()),
             None => variable.filter(|text| !text.trim().is_empty()),
         };
         let text = text.ok_or(Error::NoQueue)?;
         text.parse().map_err(|error| Problem::Queue(error).into())
+    }
+
+    /// True unless the address has no login, or is one of PostgreSQL with a user alone, who has the password elsewhere.
+    fn may_have_password(address: &str) -> bool {
+        let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
+        match rest.rsplit_once('@') {
+            None => false,
+            Some((login, _)) => !scheme.starts_with("postgres") || login.contains(':'),
+        }
     }
 
     /// Returns the address of the queue that the searches of tests are to be shared by, if they are.
@@ -175,6 +184,25 @@ mod on_unix {
     #[cfg(test)]
     mod tests {
         use super::*;
+
+        #[test]
+        fn an_address_with_a_password_is_for_the_variable() {
+            for address in [
+                "redis://:x@host",
+                "redis://x@host",
+                "postgres://me:x@host",
+                "x@host",
+            ] {
+                assert!(may_have_password(address), "{address}");
+            }
+            for address in [
+                "redis://host",
+                "postgres://host/db",
+                "postgres://me@host/db",
+            ] {
+                assert!(!may_have_password(address), "{address}");
+            }
+        }
 
         #[test]
         fn a_run_is_described() {

@@ -4,9 +4,10 @@ mod resp;
 mod scripts;
 
 use std::io;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::patience::{Attempt, Patience};
+use crate::settings::{of_text, to_text};
 use crate::{
     Address, Committed, EXECUTIONS, End, Error, Lease, MAX_PROBLEMS, Next, Queue, Results, Run,
     Search, SearchState, Settings, Status, Token, WORKER_GONE,
@@ -16,13 +17,6 @@ use scripts::{KEYS, Script};
 
 /// Maximum wait for a reply.
 const REPLY_TIME: Duration = Duration::from_secs(10);
-/// Time for which calls are repeated if the server cannot be reached: longer than a restart takes.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// The same for the first call: a server that is not there is more likely a mistake in the address.
-const FIRST_PATIENCE: Duration = Duration::from_secs(5);
-/// First and longest wait before a call is repeated.
-const FIRST_WAIT: Duration = Duration::from_millis(10);
-const LONGEST_WAIT: Duration = Duration::from_millis(500);
 /// The oldest version of the server: older ones may lose effects of scripts that read the time.
 const OLDEST: (u32, u32) = (6, 2);
 
@@ -31,7 +25,7 @@ pub struct RedisQueue {
     address: Address,
     connection: Option<Connection>,
     keys: Vec<String>,
-    patience: Duration,
+    patience: Patience,
 }
 
 /// The problem of a call: of the connection, which may be opened again, or an answer of the server.
@@ -58,7 +52,7 @@ impl RedisQueue {
             address: address.clone(),
             connection: None,
             keys: KEYS.iter().map(key).collect(),
-            patience: FIRST_PATIENCE,
+            patience: Patience::FIRST,
         };
         for section in ["server", "memory"] {
             let info = queue.repeat(|connection| connection.call(&["INFO", section]))?;
@@ -67,7 +61,7 @@ impl RedisQueue {
                 return Err(queue.unusable(problem));
             }
         }
-        queue.patience = PATIENCE;
+        queue.patience = Patience::LATER;
         Ok(queue)
     }
 
@@ -94,28 +88,21 @@ impl RedisQueue {
         &mut self,
         mut call: impl FnMut(&mut Connection) -> io::Result<Reply>,
     ) -> Result<Reply, Error> {
-        let start = Instant::now();
-        let mut wait = FIRST_WAIT;
-        loop {
+        let patience = self.patience;
+        let address = self.address.to_string();
+        patience.repeat(&address, || {
             let reply = self.opened().and_then(|connection| Ok(call(connection)?));
-            let problem = match reply {
-                Ok(Reply::Error(text)) if is_temporary(&text) => text,
-                Ok(Reply::Error(text)) => return Err(self.unusable(text)),
-                Ok(reply) => return Ok(reply),
-                Err(Problem::Refused(text)) => return Err(self.unusable(text)),
-                Err(Problem::Connection(error)) => error.to_string(),
+            let attempt = match reply {
+                Ok(Reply::Error(text)) if is_temporary(&text) => Attempt::Failed(text),
+                Ok(Reply::Error(text)) => Attempt::Refused(text),
+                Ok(reply) => return Attempt::Done(reply),
+                Err(Problem::Refused(text)) => Attempt::Refused(text),
+                Err(Problem::Connection(error)) => Attempt::Failed(error.to_string()),
             };
             // A reply to this call must not be taken for one to the next.
             self.connection = None;
-            if start.elapsed() >= self.patience {
-                return Err(Error::Connection {
-                    address: self.address.to_string(),
-                    problem,
-                });
-            }
-            thread::sleep(wait);
-            wait = (wait * 2).min(LONGEST_WAIT);
-        }
+            attempt
+        })
     }
 
     fn opened(&mut self) -> Result<&mut Connection, Problem> {
@@ -140,8 +127,8 @@ impl RedisQueue {
                     false => greet(&["AUTH", user, password])?,
                 }
             }
-            if *database != 0 {
-                greet(&["SELECT", &database.to_string()])?;
+            if database != "0" {
+                greet(&["SELECT", database])?;
             }
             self.connection = Some(connection);
         }
@@ -194,44 +181,6 @@ fn unfit(info: &str) -> Option<String> {
         )),
         _ => None,
     }
-}
-
-/// Settings as text: each name and value in a line.
-fn to_text(settings: &[(String, String)]) -> String {
-    let line = |(name, value): &(String, String)| format!("{}\t{}\n", escape(name), escape(value));
-    settings.iter().map(line).collect()
-}
-
-fn of_text(text: &str) -> Settings {
-    let pair = |line: &str| {
-        let (name, value) = line.split_once('\t')?;
-        Some((unescape(name), unescape(value)))
-    };
-    text.lines().filter_map(pair).collect()
-}
-
-fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\")
-        .replace('\n', "\\n")
-        .replace('\r', "\\r")
-        .replace('\t', "\\t")
-}
-
-fn unescape(text: &str) -> String {
-    let mut plain = String::new();
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
-        plain.push(match c {
-            '\\' => match rest.next() {
-                Some('n') => '\n',
-                Some('r') => '\r',
-                Some('t') => '\t',
-                other => other.unwrap_or('\\'),
-            },
-            c => c,
-        });
-    }
-    plain
 }
 
 fn milliseconds(time: Duration) -> String {
@@ -445,14 +394,5 @@ mod tests {
         assert!(old.contains("version 6.0.16; the queue needs 6.2"), "{old}");
         let evicts = unfit("maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n").unwrap();
         assert!(evicts.contains("(policy allkeys-lru)"), "{evicts}");
-    }
-
-    #[test]
-    fn settings_are_read_as_they_were_written() {
-        let settings = vec![
-            ("a".to_owned(), "tab\tline\nback\\slash\r".to_owned()),
-            ("b c".to_owned(), String::new()),
-        ];
-        assert_eq!(of_text(&to_text(&settings)), settings);
     }
 }

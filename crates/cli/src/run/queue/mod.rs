@@ -55,7 +55,8 @@ impl fmt::Display for Problem {
             Self::Queue(error) => error.fmt(f),
             Self::AnotherFrontEnd => f.write_str(
                 "another `cargo raddle test --queue` waits for the run in this queue\n  \
-                 help: give this one another place, such as redis://HOST/0?prefix=NAME",
+                 help: give this one another place, such as redis://HOST/0?prefix=NAME or \
+                 postgres://HOST/DATABASE?schema=NAME",
             ),
             Self::AnotherRun { difference } => write!(
                 f,

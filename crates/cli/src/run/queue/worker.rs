@@ -148,7 +148,7 @@ impl<'a> Worker<'a> {
                     }
                 }
             }
-            thread::sleep(wait);
+            self.queue.wait(wait)?;
             wait = (wait * 2).min(LONGEST_WAIT);
         }
         Ok(())

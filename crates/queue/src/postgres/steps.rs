@@ -1,0 +1,230 @@
+//! The tables of the queue, and its steps as functions of the server. A call of a function is a transaction.
+//!
+//! A step locks rows in this order, so that no two steps wait for each other: run, front, search, worker, item.
+//! Only the holder of a search's row adds items to it, removes them and changes its results, so its end is seen
+//! by the commit that removes the last item. An item is in the table until it is committed, leased or not. Leasing
+//! passes over items that another transaction holds (`SKIP LOCKED`). The server's clock decides when a lease ends; a
+//! clock that is wrong only has work done twice, because a commit needs the token.
+
+/// Number of this layout of tables and functions. It changes with them.
+pub const LAYOUT: u32 = 1;
+
+/// Creates the tables and functions in the schema `@schema@`, which the session searches. In one transaction, alone.
+pub const CREATE: &str = r#"
+SELECT pg_advisory_xact_lock(7723001);
+CREATE SCHEMA IF NOT EXISTS "@schema@";
+CREATE TABLE IF NOT EXISTS run (one boolean PRIMARY KEY DEFAULT true CHECK (one), version text NOT NULL,
+    environment text NOT NULL);
+CREATE TABLE IF NOT EXISTS front (one boolean PRIMARY KEY DEFAULT true CHECK (one), token text NOT NULL,
+    until timestamptz NOT NULL);
+CREATE TABLE IF NOT EXISTS searches (name text PRIMARY KEY, settings text NOT NULL, ended text);
+CREATE TABLE IF NOT EXISTS workers (name text PRIMARY KEY, seen timestamptz NOT NULL);
+CREATE TABLE IF NOT EXISTS items (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, search text NOT NULL,
+    body text NOT NULL, token text, until timestamptz, problems integer NOT NULL DEFAULT 0);
+CREATE INDEX IF NOT EXISTS items_ready ON items (number) WHERE token IS NULL;
+CREATE INDEX IF NOT EXISTS items_leased ON items (until) WHERE token IS NOT NULL;
+CREATE INDEX IF NOT EXISTS items_search ON items (search);
+CREATE TABLE IF NOT EXISTS sums (search text, name text, value bigint NOT NULL, PRIMARY KEY (search, name));
+CREATE TABLE IF NOT EXISTS facts (search text, name text, detail text NOT NULL, PRIMARY KEY (search, name));
+CREATE TABLE IF NOT EXISTS findings (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, search text NOT NULL,
+    key text NOT NULL, earlier bigint NOT NULL, finding text NOT NULL);
+
+CREATE OR REPLACE FUNCTION hold_front(p_token text, p_time interval) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO front (token, until) VALUES (p_token, clock_timestamp() + p_time)
+        ON CONFLICT (one) DO UPDATE SET token = excluded.token, until = excluded.until
+        WHERE front.token = excluded.token OR front.until <= clock_timestamp();
+    RETURN FOUND;
+END $$;
+
+CREATE OR REPLACE FUNCTION start_search(p_name text, p_settings text, p_root text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO searches (name, settings) VALUES (p_name, p_settings) ON CONFLICT (name) DO NOTHING;
+    IF NOT FOUND THEN
+        RETURN (SELECT settings FROM searches WHERE name = p_name);
+    END IF;
+    INSERT INTO items (search, body) VALUES (p_name, p_root);
+    PERFORM pg_notify('raddle:' || current_schema(), '');
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION see_worker(p_worker text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO workers (name, seen) VALUES (p_worker, clock_timestamp())
+        ON CONFLICT (name) DO UPDATE SET seen = excluded.seen;
+END $$;
+
+CREATE OR REPLACE FUNCTION lease_item(p_worker text, p_token text, p_time interval, p_gone interval)
+    RETURNS TABLE (answer text, item bigint, in_search text, item_body text, known text[], ready bigint,
+        there bigint) LANGUAGE plpgsql AS $$
+DECLARE
+    taken bigint;
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM run) THEN
+        RETURN QUERY SELECT 'none', NULL::bigint, NULL::text, NULL::text, NULL::text[], NULL::bigint, NULL::bigint;
+        RETURN;
+    END IF;
+    PERFORM see_worker(p_worker);
+    SELECT number INTO taken FROM items WHERE token IS NOT NULL AND until <= clock_timestamp()
+        ORDER BY until LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF taken IS NULL THEN
+        SELECT number INTO taken FROM items WHERE token IS NULL ORDER BY number LIMIT 1 FOR UPDATE SKIP LOCKED;
+    END IF;
+    IF taken IS NULL THEN
+        RETURN QUERY SELECT CASE WHEN EXISTS (SELECT 1 FROM front WHERE until > clock_timestamp())
+            THEN 'waiting' ELSE 'empty' END, NULL::bigint, NULL::text, NULL::text, NULL::text[], NULL::bigint,
+            NULL::bigint;
+        RETURN;
+    END IF;
+    UPDATE items SET token = p_token, until = clock_timestamp() + p_time WHERE number = taken;
+    RETURN QUERY SELECT 'item', taken, items.search, items.body,
+        ARRAY(SELECT key FROM findings WHERE findings.search = items.search ORDER BY number),
+        -- Beyond this number, the exact one is of no use to a worker.
+        (SELECT count(*) FROM (SELECT 1 FROM items WHERE token IS NULL LIMIT 100000) AS counted),
+        (SELECT count(*) FROM workers WHERE seen > clock_timestamp() - p_gone)
+        FROM items WHERE items.number = taken;
+END $$;
+
+CREATE OR REPLACE FUNCTION extend_lease(p_item bigint, p_token text, p_worker text, p_time interval)
+    RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM see_worker(p_worker);
+    UPDATE items SET until = clock_timestamp() + p_time WHERE number = p_item AND token = p_token;
+    RETURN FOUND;
+END $$;
+
+CREATE OR REPLACE FUNCTION commit_item(p_item bigint, p_token text, p_search text, p_counted text, p_is_over boolean,
+    p_sums text[], p_values bigint[], p_facts text[], p_details text[], p_keys text[], p_findings text[],
+    p_items text[], p_gone interval) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    ending text;
+    earlier_count bigint;
+BEGIN
+    SELECT ended INTO ending FROM searches WHERE name = p_search FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN 'late';
+    END IF;
+    DELETE FROM items WHERE number = p_item AND token = p_token AND search = p_search;
+    IF NOT FOUND OR ending IS NOT NULL THEN
+        RETURN 'late';
+    END IF;
+    SELECT value INTO earlier_count FROM sums WHERE search = p_search AND name = p_counted;
+    INSERT INTO sums (search, name, value) SELECT p_search, n, v FROM unnest(p_sums, p_values) AS new (n, v)
+        ON CONFLICT (search, name) DO UPDATE SET value = sums.value + excluded.value;
+    INSERT INTO facts (search, name, detail) SELECT p_search, n, d FROM unnest(p_facts, p_details) AS new (n, d)
+        ON CONFLICT (search, name) DO NOTHING;
+    FOR at IN 1 .. coalesce(array_length(p_keys, 1), 0) LOOP
+        IF NOT EXISTS (SELECT 1 FROM findings WHERE search = p_search AND key = p_keys[at]) THEN
+            INSERT INTO findings (search, key, earlier, finding)
+                VALUES (p_search, p_keys[at], coalesce(earlier_count, 0), p_findings[at]);
+        END IF;
+    END LOOP;
+    INSERT INTO items (search, body)
+        SELECT p_search, new.body FROM unnest(p_items) WITH ORDINALITY AS new (body, place) ORDER BY new.place;
+    IF p_is_over THEN
+        UPDATE searches SET ended = 'finding' WHERE name = p_search;
+        DELETE FROM items WHERE search = p_search;
+    ELSIF NOT EXISTS (SELECT 1 FROM items WHERE search = p_search) THEN
+        UPDATE searches SET ended = 'exhausted' WHERE name = p_search;
+    ELSIF coalesce(array_length(p_items, 1), 0) > 0
+        AND (SELECT count(*) FROM (SELECT 1 FROM items WHERE token IS NULL LIMIT 100000) AS counted)
+            <= 2 * (SELECT count(*) FROM workers WHERE seen > clock_timestamp() - p_gone) THEN
+        -- Only a queue with few items has workers that wait.
+        PERFORM pg_notify('raddle:' || current_schema(), '');
+    END IF;
+    RETURN 'done';
+END $$;
+
+CREATE OR REPLACE FUNCTION abandon_item(p_item bigint, p_token text, p_search text, p_most integer, p_problem text)
+    RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    tries integer;
+BEGIN
+    PERFORM 1 FROM searches WHERE name = p_search FOR UPDATE;
+    UPDATE items SET token = NULL, until = NULL, problems = problems + (p_problem <> '')::integer
+        WHERE number = p_item AND token = p_token RETURNING problems INTO tries;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF p_problem <> '' AND tries >= p_most THEN
+        UPDATE searches SET ended = E'broken\n' || p_problem WHERE name = p_search AND ended IS NULL;
+        DELETE FROM items WHERE search = p_search;
+    ELSE
+        PERFORM pg_notify('raddle:' || current_schema(), '');
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION remove_run() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM run;
+    DELETE FROM front;
+    DELETE FROM searches;
+    DELETE FROM workers;
+    DELETE FROM items;
+    DELETE FROM sums;
+    DELETE FROM facts;
+    DELETE FROM findings;
+END $$;
+
+CREATE TABLE layout (number integer NOT NULL);
+INSERT INTO layout VALUES (@layout@);
+"#;
+
+/// Returns the number of the layout, if there is one.
+pub const FIND_LAYOUT: &str = "SELECT to_regclass('\"@schema@\".layout')";
+
+/// A statement with its name.
+pub struct Step(pub &'static str, pub &'static str);
+
+/// version, environment
+pub const OPEN_RUN: Step = Step(
+    "open_run",
+    "INSERT INTO run (version, environment) VALUES ($1, $2) ON CONFLICT (one) DO NOTHING",
+);
+pub const RUN: Step = Step("run", "SELECT version, environment FROM run");
+/// token, time
+pub const HOLD_FRONT: Step = Step("hold_front", "SELECT hold_front($1, $2::interval)");
+/// token
+pub const RELEASE_FRONT: Step = Step("release_front", "DELETE FROM front WHERE token = $1");
+/// search, settings, root
+pub const START: Step = Step("start", "SELECT start_search($1, $2, $3)");
+/// worker, token, time, time after which a worker is gone
+pub const LEASE: Step = Step(
+    "lease",
+    "SELECT * FROM lease_item($1, $2, $3::interval, $4::interval)",
+);
+/// item, token, worker, time
+pub const HEARTBEAT: Step = Step(
+    "heartbeat",
+    "SELECT extend_lease($1::bigint, $2, $3, $4::interval)",
+);
+/// item, token, search, name of the sum before findings, whether the search is over, names and values of sums, names
+/// and details of facts, keys and texts of findings, items, time after which a worker is gone
+pub const COMMIT: Step = Step(
+    "commit",
+    "SELECT commit_item($1::bigint, $2, $3, $4, $5::boolean, $6::text[], $7::bigint[], $8::text[], $9::text[], \
+     $10::text[], $11::text[], $12::text[], $13::interval)",
+);
+/// item, token, search, maximum number of problems, the problem or nothing
+pub const ABANDON: Step = Step(
+    "abandon",
+    "SELECT abandon_item($1::bigint, $2, $3, $4::integer, $5)",
+);
+pub const REMOVE_RUN: Step = Step("remove_run", "SELECT remove_run()");
+/// time after which a worker is gone
+///
+/// One statement, so that all rows are of one state: kind, search or name, two texts, number, order.
+pub const STATUS: Step = Step(
+    "status",
+    "SELECT 'run', '', '', NULL, 0::bigint, 0::bigint FROM run \
+     UNION ALL SELECT 'search', name, settings, ended, 0, 1 FROM searches \
+     UNION ALL SELECT 'left', search, '', NULL, count(*), 2 FROM items GROUP BY search \
+     UNION ALL SELECT 'sum', search, name, NULL, value, 2 FROM sums \
+     UNION ALL SELECT 'fact', search, name, detail, 0, 2 FROM facts \
+     UNION ALL SELECT 'finding', search, finding, NULL, earlier, 2 + number FROM findings \
+     UNION ALL SELECT 'ready', '', '', NULL, count(*), 2 FROM items WHERE token IS NULL \
+     UNION ALL SELECT 'leased', '', '', NULL, count(*), 2 FROM items WHERE token IS NOT NULL \
+     UNION ALL SELECT 'worker', name, '', NULL, 0, 2 FROM workers WHERE seen > clock_timestamp() - $1::interval \
+     UNION ALL SELECT 'front', '', '', NULL, count(*), 2 FROM front WHERE until > clock_timestamp() \
+     ORDER BY 6, 2",
+);

@@ -107,6 +107,7 @@ const REASONS: &[Reason] = &[
     (
         "facts about the program's code, which does not change",
         &[
+            ("execution/shadow_stack.rs", &["KNOWN_FOREIGN"]),
             ("names/rust_paths.rs", &["HIDES_PARKING_LOT"]),
             ("names/symbols.rs", &["MODULES"]),
             // Found again when another library is loaded.
@@ -128,7 +129,7 @@ const REASONS: &[Reason] = &[
         &[
             ("entry/atomic128.rs", &["VALUES"]),
             ("execution/call_tree.rs", &["CACHE", "NO_CALL", "TREE"]),
-            ("execution/shadow_stack.rs", &["CHAINS"]),
+            ("execution/shadow_stack.rs", &["CHAINS", "KNOWN_SITES"]),
             ("io/mod.rs", &["WISHES"]),
             ("threads/life.rs", &["NUMBERS"]),
         ],

@@ -33,6 +33,7 @@ pub use model::choice::Choice;
 pub use model::ending::{Divergence, Ending, Record};
 pub use model::estimate::Estimate;
 pub use model::event::Event;
+pub use model::events::Events;
 pub use model::execution::{ClassEntry, Execution, Spinning, ThreadInfo};
 pub use model::location::Location;
 pub use model::naming::Naming;

@@ -16,6 +16,7 @@ use corosensei::CoroutineResult;
 use raddle_engine::{Grant, Operation, Reply, SiteId, Step, ThreadId, World};
 
 use super::coroutine::{Coroutine, Exit, Slot};
+use super::stacks::OwnedStack;
 use super::{Context, Phase, current};
 use crate::runtime::alloc;
 
@@ -203,18 +204,8 @@ impl Context {
         self.sweep();
         self.forget_locals();
         self.advances.borrow_mut().clear();
-        self.give_back_homes();
+        self.slots.borrow_mut().clear();
         alloc::release();
-    }
-
-    /// Removes the threads of the execution, and keeps their homes for the next one.
-    #[inline]
-    fn give_back_homes(&self) {
-        let (mut homes, mut slots) = (self.homes.borrow_mut(), self.slots.borrow_mut());
-        // Draining would move every slot, which took longer than the rest of `clean_up`.
-        while let Some(Slot { home, .. }) = slots.pop() {
-            homes.push(home);
-        }
     }
 
     /// Resumes the remaining threads until none is left. After most executions there is none.
@@ -255,7 +246,7 @@ impl Context {
             };
             let (youngest, _) = left().next_back()?;
             let exploration = self.exploration.borrow();
-            let can_move = |&(thread, slot): &(ThreadId, &super::Slot)| {
+            let can_move = |&(thread, slot): &(ThreadId, &Slot)| {
                 !slot.after_stop.waits || exploration.state().is_enabled(thread)
             };
             let next = left()
@@ -280,25 +271,24 @@ impl Context {
         if slot.counted {
             self.unwinding.update(|count| count - 1);
         }
-        let coroutine = slot.home.take();
+        let left = slot.home.take();
         drop(slots);
         if self.program.unwinds_threads() {
-            std::mem::forget(coroutine);
+            std::mem::forget(left);
             self.dropped_stacks.update(|count| count + 1);
-        } else {
-            self.reuse_stack(thread, coroutine);
+        } else if let Some((coroutine, stack)) = left {
+            self.reuse_stack(thread, coroutine, stack);
         }
         self.end_after_stop(thread);
     }
 
     /// Resets the stack of a thread that is not unwound, so that it can be reused.
-    fn reuse_stack(&self, thread: ThreadId, coroutine: Option<Coroutine>) {
-        if let Some(mut coroutine) = coroutine {
-            // SAFETY: such a thread has nothing with a destructor on its stack, and after the
-            // execution no running code refers to it.
-            unsafe { coroutine.force_reset() };
-            self.give_stack_back(thread, coroutine.into_stack());
-        }
+    fn reuse_stack(&self, thread: ThreadId, mut coroutine: Coroutine, stack: OwnedStack) {
+        // SAFETY: such a thread has nothing with a destructor on its stack, and after the
+        // execution no running code refers to it.
+        unsafe { coroutine.force_reset() };
+        drop(coroutine);
+        self.give_stack_back(thread, stack);
     }
 
     fn end_after_stop(&self, thread: ThreadId) {

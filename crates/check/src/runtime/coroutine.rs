@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 
-use corosensei::stack::{DefaultStack, Stack};
+use corosensei::stack::DefaultStack;
 use corosensei::{CoroutineResult, Yielder};
 use raddle_engine::{Ending, Operation, Step, ThreadId};
 
@@ -24,17 +24,18 @@ pub(super) enum Exit {
     Crashed,
 }
 
-pub(super) type Coroutine = corosensei::Coroutine<(), (), Exit, DefaultStack>;
+pub(super) type Coroutine = corosensei::Coroutine<(), (), Exit, &'static mut DefaultStack>;
 
 /// The substrate's state of one modelled thread.
 pub(super) struct Slot {
     /// Empty when the thread has ended.
     pub(super) home: Home,
-    yielder: *const Yielder<(), ()>,
+    pub(super) yielder: *const Yielder<(), ()>,
     /// End of the user's part of the stack.
-    end_of_stack: *const u8,
-    pub(super) guard: Guard,
-    name: Option<Arc<str>>,
+    pub(super) end_of_stack: *const u8,
+    /// `None` before the first coroutine.
+    pub(super) guard: Option<Guard>,
+    pub(super) name: Option<Arc<str>>,
     /// True when it is unwinding, as far as known.
     pub(super) unwinding: bool,
     /// True when it is suspended and counted in [`Context::unwinding`].
@@ -100,28 +101,14 @@ impl Context {
     ) {
         let _aside = alloc::aside();
         let whole = move |context: &Context, thread| context.run_body(thread, place, body);
-        let home = self.homes.borrow_mut().pop().unwrap_or_else(Home::new);
-        // SAFETY: the caller guarantees that the borrows of `body` live until the thread has ended.
-        let guard = unsafe { self.put_coroutine(&home, thread, whole) };
         let clock = self.clock_of_creator();
         let mut slots = self.slots.borrow_mut();
-        debug_assert_eq!(slots.len(), thread.index());
-        // Made in place: moving a large slot showed in the time of short executions.
-        slots.push(Slot {
-            home,
-            yielder: std::ptr::null(),
-            end_of_stack: std::ptr::null(),
-            guard,
-            name,
-            unwinding: false,
-            counted: false,
-            parker: Identity::new(),
-            clock,
-            after_stop: AfterStop::default(),
-        });
+        slots.add(thread, name, clock);
+        // SAFETY: the caller guarantees that the borrows of `body` live until the thread has ended.
+        unsafe { self.put_coroutine(&mut slots[thread.index()], thread, whole) };
     }
 
-    /// Makes a coroutine that runs `body` as this thread.
+    /// Makes a coroutine that runs `body` as this thread, which has none.
     ///
     /// # Safety
     ///
@@ -129,10 +116,10 @@ impl Context {
     #[inline(always)]
     pub(super) unsafe fn put_coroutine(
         &self,
-        home: &Home,
+        slot: &mut Slot,
         thread: ThreadId,
         body: impl FnOnce(&Context, ThreadId),
-    ) -> Guard {
+    ) {
         let used = self.take_stack(thread);
         if let Some(stack) = &used {
             self.clean_stack(stack);
@@ -147,7 +134,7 @@ impl Context {
                 )
             })
         });
-        let limit = stack.limit().get();
+        let limit = stack.limit();
         let context: *const Context = self;
         let run = move |yielder: &Yielder<(), ()>, ()| {
             // SAFETY: a coroutine runs only inside `resume`, which borrows the context.
@@ -163,10 +150,10 @@ impl Context {
         };
         // SAFETY: the caller guarantees the lifetime of the borrows in `body`. A coroutine that
         // does not run to its end is forgotten with its stack, so no borrow is used again.
-        let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
-        let trap = coroutine.trap_handler();
-        home.put(coroutine);
-        Guard { trap, limit }
+        let make = |stack| unsafe { Coroutine::with_stack_unchecked(stack, run) };
+        // SAFETY: as above; a coroutine that has ended uses its stack no more.
+        let trap = unsafe { slot.home.put(stack, make) }.trap_handler();
+        slot.guard = Some(Guard { trap, limit });
     }
 
     /// Runs the whole life of a thread, inside its coroutine.
@@ -258,8 +245,8 @@ impl Context {
         match result {
             CoroutineResult::Yield(()) => {}
             CoroutineResult::Return(Exit::Returned) => {
-                if let Some(ended) = ended {
-                    self.give_stack_back(thread, ended.into_stack());
+                if let Some(stack) = ended {
+                    self.give_stack_back(thread, stack);
                 }
             }
             // The stack was not unwound, and other threads may still refer to it.

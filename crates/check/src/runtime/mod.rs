@@ -27,6 +27,7 @@ mod parking;
 mod progress;
 pub(crate) mod sampled_clock;
 mod sites;
+mod slots;
 mod spin;
 mod stacks;
 pub mod statics;
@@ -52,11 +53,11 @@ use raddle_engine::{
 use raddle_report::{Names, Place};
 
 use crate::program::{Dialect, Program};
-use coroutine::Slot;
 use fatal::FatalReporter;
 use foreign::{Intrusion, Intrusions, Registration};
 use identity::Stamps;
 use sites::Sites;
+use slots::Slots;
 use things::Things;
 
 pub use abandon::Abandoned;
@@ -119,9 +120,7 @@ pub struct Context {
     progress: Arc<Progress>,
     /// Reports the execution if the process ends in the middle of it.
     fatal: Arc<dyn FatalReporter>,
-    slots: RefCell<Vec<Slot>>,
-    /// Homes to reuse.
-    homes: RefCell<Vec<home::Home>>,
+    slots: RefCell<Slots>,
     /// Stacks to reuse.
     stacks: RefCell<stacks::Stacks>,
     stack_size: usize,
@@ -184,7 +183,6 @@ impl Context {
             progress: Arc::new(Progress::new()),
             fatal,
             slots: RefCell::default(),
-            homes: RefCell::default(),
             stacks: RefCell::default(),
             stack_size,
             epoch: Instant::now(),

@@ -98,7 +98,7 @@ mod handler {
         let slots = unsafe { &*context.slots.as_ptr() };
         slots
             .get(context.thread.get().index())
-            .map(|slot| slot.guard)
+            .and_then(|slot| slot.guard)
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -19,7 +19,7 @@ use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::time::Duration;
 
-use corosensei::stack::{DefaultStack, Stack};
+use super::stacks::OwnedStack;
 use raddle_engine::object::{Call, condvar, mutex};
 use raddle_engine::{Ending, Operation, Reply, SiteId, Step, ThreadId, World};
 
@@ -537,12 +537,12 @@ impl Context {
 
     /// Zeroes the compared part of a used stack, so that earlier executions do not matter.
     #[inline]
-    pub(super) fn clean_stack(&self, stack: &DefaultStack) {
+    pub(super) fn clean_stack(&self, stack: &OwnedStack) {
         // Whether a thread that reads the clock repeats a round must not depend on earlier executions.
         if !self.watch.early.get() && self.is_library() {
             return;
         }
-        let (base, limit) = (stack.base().get(), stack.limit().get());
+        let (base, limit) = (stack.base(), stack.limit());
         // Below the limit is the guard page.
         let length = self.watch.deepest.get().min((base - limit) / 2);
         let mut end = base;

@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ptr::NonNull;
 use std::sync::Mutex;
 
 use corosensei::stack::{DefaultStack, Stack};
@@ -31,16 +32,62 @@ static LEFT: Mutex<Left> = Mutex::new(Left {
 struct Left {
     /// The size for which they were made.
     size: usize,
-    stacks: Vec<DefaultStack>,
+    stacks: Vec<OwnedStack>,
+}
+
+/// A stack that a coroutine may borrow while its owner is moved: one pointer, which is cheap to move.
+pub(super) struct OwnedStack(NonNull<DefaultStack>);
+
+// SAFETY: the stack is owned, and its memory belongs to no OS thread.
+unsafe impl Send for OwnedStack {}
+
+impl OwnedStack {
+    fn new(size: usize) -> io::Result<Self> {
+        let stack = Box::new(DefaultStack::new(size)?);
+        Ok(OwnedStack(NonNull::from(Box::leak(stack))))
+    }
+
+    /// Borrows the stack for a coroutine.
+    ///
+    /// # Safety
+    ///
+    /// The borrow must end before the owner is dropped or borrowed again.
+    #[inline(always)]
+    pub(super) unsafe fn borrow(&self) -> &'static mut DefaultStack {
+        // SAFETY: the pointer is to a live value, to which the caller guarantees the only borrow.
+        unsafe { &mut *self.0.as_ptr() }
+    }
+
+    /// Returns the address of the end towards which it grows, where its guard page is. Not called while it is
+    /// borrowed.
+    #[inline(always)]
+    pub(super) fn limit(&self) -> usize {
+        // SAFETY: the pointer is to a live value, which is only read.
+        unsafe { self.0.as_ref() }.limit().get()
+    }
+
+    /// Returns the address at which it begins. Not called while it is borrowed.
+    #[inline(always)]
+    pub(super) fn base(&self) -> usize {
+        // SAFETY: as in `limit`.
+        unsafe { self.0.as_ref() }.base().get()
+    }
+}
+
+impl Drop for OwnedStack {
+    fn drop(&mut self) {
+        // SAFETY: the pointer is from a leaked box, and no coroutine borrows the stack any more.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
 }
 
 #[derive(Default)]
 pub(super) struct Stacks {
-    free: Vec<DefaultStack>,
+    free: Vec<OwnedStack>,
     /// The size for which they were made.
     size: usize,
     /// Stacks of native programs, by the path of the thread.
-    kept: BTreeMap<u64, DefaultStack>,
+    kept: BTreeMap<u64, OwnedStack>,
 }
 
 impl Drop for Stacks {
@@ -68,8 +115,8 @@ impl Drop for Stacks {
 
 /// Makes a stack that is not in use as a new one; returns false if that is not possible.
 #[cfg(target_os = "linux")]
-fn empty(stack: &DefaultStack) -> bool {
-    let (base, limit) = (stack.base().get(), stack.limit().get());
+fn empty(stack: &OwnedStack) -> bool {
+    let (base, limit) = (stack.base(), stack.limit());
     // SAFETY: the memory belongs to the stack, and no coroutine uses it.
     unsafe {
         libc::madvise(
@@ -82,14 +129,14 @@ fn empty(stack: &DefaultStack) -> bool {
 
 /// Other systems may keep the contents.
 #[cfg(not(target_os = "linux"))]
-fn empty(_stack: &DefaultStack) -> bool {
+fn empty(_stack: &OwnedStack) -> bool {
     false
 }
 
 impl Context {
     /// Returns a stack with nothing on it.
     #[cold]
-    pub(super) fn new_stack(&self) -> io::Result<DefaultStack> {
+    pub(super) fn new_stack(&self) -> io::Result<OwnedStack> {
         self.stacks.borrow_mut().size = self.stack_size;
         let mut left = LEFT.try_lock().ok();
         if let Some(left) = left.as_mut().filter(|left| left.size == self.stack_size)
@@ -99,12 +146,12 @@ impl Context {
             return Ok(stack);
         }
         drop(left);
-        DefaultStack::new(self.stack_size)
+        OwnedStack::new(self.stack_size)
     }
 
     /// Returns a stack that was used before.
-    #[inline]
-    pub(super) fn take_stack(&self, thread: ThreadId) -> Option<DefaultStack> {
+    #[inline(always)]
+    pub(super) fn take_stack(&self, thread: ThreadId) -> Option<OwnedStack> {
         match self.fixes_stacks {
             true => self.take_own_stack(thread),
             false => self.stacks.borrow_mut().free.pop(),
@@ -112,8 +159,8 @@ impl Context {
     }
 
     /// Takes back the stack of a thread that has ended.
-    #[inline]
-    pub(super) fn give_stack_back(&self, thread: ThreadId, stack: DefaultStack) {
+    #[inline(always)]
+    pub(super) fn give_stack_back(&self, thread: ThreadId, stack: OwnedStack) {
         match self.fixes_stacks {
             true => self.keep_own_stack(thread, stack),
             false => self.stacks.borrow_mut().free.push(stack),
@@ -127,7 +174,7 @@ impl Context {
     }
 
     #[inline(never)]
-    fn take_own_stack(&self, thread: ThreadId) -> Option<DefaultStack> {
+    fn take_own_stack(&self, thread: ThreadId) -> Option<OwnedStack> {
         let kept = &mut self.stacks.borrow_mut().kept;
         let own = kept.remove(&self.owner(thread));
         own.or_else(|| match kept.len() < MOST_KEPT {
@@ -137,7 +184,7 @@ impl Context {
     }
 
     #[inline(never)]
-    fn keep_own_stack(&self, thread: ThreadId, stack: DefaultStack) {
+    fn keep_own_stack(&self, thread: ThreadId, stack: OwnedStack) {
         let owner = self.owner(thread);
         drop(self.stacks.borrow_mut().kept.insert(owner, stack));
     }

@@ -52,7 +52,7 @@ impl Context {
             context.drop_locals();
         };
         // SAFETY: `put_coroutine` needs borrows that outlive the coroutine: the closure has none.
-        slot.guard = unsafe { self.put_coroutine(&slot.home, ThreadId::MAIN, body) };
+        unsafe { self.put_coroutine(slot, ThreadId::MAIN, body) };
         slot.unwinding = false;
         slot.after_stop = AfterStop::default();
         slot.after_stop.begin_sweep();

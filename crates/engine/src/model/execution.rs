@@ -7,6 +7,7 @@
 
 use super::access::{Access, Conflict};
 use super::event::Event;
+use super::events::Events;
 use super::fault::{MemoryError, Panic};
 use super::location::Location;
 use super::naming::Naming;
@@ -59,7 +60,7 @@ pub struct Polls {
 #[derive(Clone, Debug, Default)]
 pub struct Execution {
     /// Every event in the order it was performed.
-    pub events: Vec<Event>,
+    pub events: Events,
     /// Every thread, by [`ThreadId`].
     pub threads: Vec<ThreadInfo>,
     /// Every synchronization object in its last state, by [`ObjectId`](crate::ObjectId).

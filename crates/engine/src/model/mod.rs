@@ -6,6 +6,7 @@ pub(crate) mod choice;
 pub(crate) mod ending;
 pub(crate) mod estimate;
 pub(crate) mod event;
+pub(crate) mod events;
 pub(crate) mod execution;
 pub(crate) mod fault;
 pub(crate) mod location;

@@ -514,6 +514,15 @@ impl<D: Dispatch> World<D> {
         {
             return self.walk_lock(thread, object, call, site);
         }
+        if matches!(operation, Operation::Spawn | Operation::Join { .. })
+            && self.state.execution.events.len() < self.looks_from
+            && self.strategy.random_walk().is_some()
+        {
+            return match operation {
+                Operation::Join { target } => self.walk_join(thread, target, site),
+                _ => self.walk_spawn(thread, site),
+            };
+        }
         self.state.announce(thread, operation, site);
         if matches!(operation, Operation::Assume) && !self.capabilities.reads_discarded {
             return self.stop(Ending::Discarded);

@@ -234,20 +234,21 @@ impl State {
         let is_store = matches!(operation, Operation::Store { .. });
         let decision = self.entry(id, source, operation.resolution(outcome));
         self.execution.add_decision(decision, is_store);
-        let event = Event {
+        self.execution.events.push(Event {
             id,
             operation,
             source,
             outcome,
             reply,
             site,
-        };
-        if self.views.is_on() {
-            self.views.record_access(&event, &self.execution);
-        } else if self.order.is_on() {
-            self.order.record(&event, &self.execution);
+        });
+        if let Some(event) = self.execution.events.last() {
+            if self.views.is_on() {
+                self.views.record_access(event, &self.execution);
+            } else if self.order.is_on() {
+                self.order.record(event, &self.execution);
+            }
         }
-        self.execution.events.push(event);
         if self.watches {
             self.note_access(thread, &operation, outcome);
         }

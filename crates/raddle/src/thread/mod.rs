@@ -20,6 +20,8 @@ pub(crate) mod local;
 #[cfg(feature = "check")]
 mod park;
 #[cfg(feature = "check")]
+mod result;
+#[cfg(feature = "check")]
 mod scoped;
 #[cfg(feature = "check")]
 mod sleep;

@@ -1,7 +1,6 @@
 //! Starting threads and waiting for them.
 
 use std::any::Any;
-use std::cell::UnsafeCell;
 use std::ffi::CString;
 use std::fmt;
 use std::io;
@@ -12,6 +11,7 @@ use std::thread::Result;
 use raddle_engine::Operation;
 
 use super::handle::{Inner, Thread};
+use super::result::ResultOwner;
 use raddle_check::runtime::foreign::{self, SharedValue};
 use raddle_check::runtime::{Abandoned, Context, current};
 
@@ -148,8 +148,7 @@ impl Builder {
             CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
         }
         let name: Option<Arc<str>> = self.name.map(Into::into);
-        let result = Arc::new(ResultSlot(UnsafeCell::new(None)));
-        let slot = Arc::clone(&result);
+        let (result, slot) = ResultOwner::pair();
         let body = move || {
             let outcome = catch_unwind(AssertUnwindSafe(f));
             let context = current().expect("a modelled thread runs inside its check");
@@ -192,30 +191,12 @@ impl fmt::Debug for Builder {
     }
 }
 
-/// The result of a modelled thread, once it has ended. Only threads of its execution use it, and one OS
-/// thread runs them all; a lock would take longer than the rest of starting a thread.
-struct ResultSlot<T>(UnsafeCell<Option<Result<T>>>);
-
-impl<T> ResultSlot<T> {
-    /// Stores the result. Called by the thread itself.
-    fn put(&self, result: Result<T>) {
-        // SAFETY: the threads of an execution run on one OS thread, and none is suspended in here.
-        unsafe { *self.0.get() = Some(result) };
-    }
-
-    /// Returns the result. Called by a thread of the same execution.
-    fn take(&self) -> Option<Result<T>> {
-        // SAFETY: as in `put`.
-        unsafe { (*self.0.get()).take() }
-    }
-}
-
 /// A started thread of a check.
 pub(super) struct Modelled<T> {
     execution: u64,
     pub(super) id: raddle_engine::ThreadId,
     pub(super) thread: Thread,
-    result: Arc<ResultSlot<T>>,
+    result: ResultOwner<T>,
     /// Function that returns the result of a join when the execution has stopped before the thread
     /// ended.
     when_abandoned: fn() -> Option<T>,
@@ -297,9 +278,13 @@ impl<T> JoinHandle<T> {
     /// Waits for the thread to end; returns its result, or its panic as an error.
     #[track_caller]
     pub fn join(self) -> Result<T> {
+        // Not moved: the handle was written in smaller parts than it would be read.
+        if let Handle::Modelled(handle) = &self.0 {
+            return handle.join(Location::caller());
+        }
         match self.0 {
             Handle::Std { handle, .. } => handle.join(),
-            Handle::Modelled(handle) => handle.join(Location::caller()),
+            Handle::Modelled(_) => unreachable!("joined above"),
         }
     }
 

@@ -20,7 +20,7 @@ use crate::model::operation::Operation;
 /// Decides whether the events of the trial are consistent.
 pub(super) fn decide(trial: &Trial<'_>, rules: SeqCstRules, work: &Work) -> Possibility {
     let mut execution = Execution::default();
-    execution.events.extend(trial.events());
+    execution.events.extend(trial.events().copied());
     execution.threads.clone_from(&trial.execution.threads);
     execution.objects.clone_from(&trial.execution.objects);
     execution.locations.clone_from(&trial.execution.locations);

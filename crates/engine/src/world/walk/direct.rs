@@ -1,4 +1,4 @@
-//! Locks, beginnings and ends of threads under a random walk.
+//! Locks, and the lives of threads, under a random walk.
 //!
 //! They are most of the events of short executions. Each has one outcome, so its effect needs none of the
 //! general machinery of [`State::perform`], and a lock that the running thread takes or releases at once is
@@ -49,6 +49,37 @@ impl<D: Dispatch> World<D> {
         Step::Run(thread)
     }
 
+    /// Requests to create a thread, under a random walk, in an execution whose limits need no check. The
+    /// thread is created at once, because no other thread observes that.
+    #[inline(never)]
+    pub(in crate::world) fn walk_spawn(&mut self, thread: ThreadId, site: SiteId) -> Step {
+        let state = &mut self.state;
+        let id = state.next_event(thread);
+        let child = state.add_thread(Some(id), site);
+        state.add_event(id, Operation::Spawn, None, Reply::thread(child), site);
+        Step::Run(thread)
+    }
+
+    /// Requests to join a thread, under a random walk, in an execution whose limits need no check. A join
+    /// that need not wait is performed at once, because no other thread observes it.
+    #[inline(never)]
+    pub(in crate::world) fn walk_join(
+        &mut self,
+        thread: ThreadId,
+        target: ThreadId,
+        site: SiteId,
+    ) -> Step {
+        let state = &mut self.state;
+        let end = state.execution.threads[target.index()].end;
+        if end.is_some() {
+            let id = state.next_event(thread);
+            state.add_event(id, Operation::Join { target }, end, Reply::DONE, site);
+            return Step::Run(thread);
+        }
+        state.announce(thread, Operation::Join { target }, site);
+        self.walk_any()
+    }
+
     /// Runs any enabled thread, under a random walk, in an execution whose limits need no check. Ends of
     /// threads are performed on the way.
     #[inline(never)]
@@ -74,6 +105,13 @@ impl<D: Dispatch> World<D> {
 }
 
 impl State {
+    /// Returns the identity of the thread's next event.
+    #[inline(always)]
+    fn next_event(&self, thread: ThreadId) -> EventId {
+        let index = self.threads[thread.index()].events;
+        EventId { thread, index }
+    }
+
     #[inline(always)]
     fn mutex(&mut self, object: ObjectId) -> &mut mutex::Mutex {
         match &mut self.execution.objects[object.index()] {
@@ -109,8 +147,7 @@ impl State {
         call: mutex::Call,
         site: SiteId,
     ) {
-        let index = self.threads[thread.index()].events;
-        let id = EventId { thread, index };
+        let id = self.next_event(thread);
         let reply = self.mutex(object).apply(call, thread, Outcome::FIRST);
         let calls = &mut self.calls[object.index()];
         let source = calls.last.replace(id);
@@ -135,9 +172,8 @@ impl State {
     /// Ends a thread.
     #[inline(always)]
     fn perform_end(&mut self, thread: ThreadId) {
-        let entry = &self.threads[thread.index()];
-        let (index, site) = (entry.events, entry.site);
-        let id = EventId { thread, index };
+        let site = self.threads[thread.index()].site;
+        let id = self.next_event(thread);
         self.end_thread(id);
         self.add_event(id, Operation::End, None, Reply::DONE, site);
     }
@@ -155,20 +191,21 @@ impl State {
         let entry = &mut self.threads[id.thread.index()];
         entry.reply = reply;
         entry.events = id.index + 1;
-        let event = Event {
+        self.execution.events.push(Event {
             id,
             operation,
             source,
             outcome: Outcome::FIRST,
             reply,
             site,
-        };
-        if self.views.is_on() {
-            self.views.record(&event, &self.execution);
-        } else if self.order.is_on() {
-            self.order.record(&event, &self.execution);
+        });
+        if let Some(event) = self.execution.events.last() {
+            if self.views.is_on() {
+                self.views.record(event, &self.execution);
+            } else if self.order.is_on() {
+                self.order.record(event, &self.execution);
+            }
         }
-        self.execution.events.push(event);
         if self.watches {
             self.threads[id.thread.index()].pending = operation;
             self.note(id.thread, Outcome::FIRST);

@@ -1,4 +1,4 @@
-//! Random programs under a random walk, with and without the direct path of accesses, locks, beginnings and ends.
+//! Random programs under a random walk, with and without the direct path of accesses, locks and lives of threads.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
@@ -151,9 +151,15 @@ fn execution(
             ThreadId::MAIN => THREADS - 1,
             _ => 0,
         };
+        let own = &program[thread.index()];
         let operation = match next.checked_sub(children) {
             None => Some(Operation::Spawn),
-            Some(next) => program[thread.index()].get(next).copied(),
+            Some(next) if next < own.len() => Some(own[next]),
+            // The first threads that main joins may have ended, and the others may not.
+            Some(next) if next < own.len() + children => Some(Operation::Join {
+                target: ThreadId::new(children - (next - own.len())),
+            }),
+            Some(_) => None,
         };
         let site = SiteId::new(next);
         step = match operation {
@@ -165,7 +171,7 @@ fn execution(
         };
     }
     let (execution, ending) = world.finish();
-    let events = execution.events.clone();
+    let events = execution.events.to_vec();
     let ended = matches!(ending, Ending::Complete);
     (
         events,

@@ -98,10 +98,13 @@ fn build_library() -> Result<PathBuf, String> {
     let target = folder.parent().expect("builds are in the target folder");
     let mut cargo = cargo();
     cargo.current_dir(workspace());
-    cargo.args(["build", "--quiet", "--package", "raddle-native", "--lib"]);
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
+    cargo.args(["build", "--quiet"]);
+    match cfg!(debug_assertions) {
+        // As the tests of native mode build it: dependencies have the features that they had there, and
+        // none is built again.
+        true => cargo.args(["--lib", "--bin", "cargo-raddle", "--test", "native"]),
+        false => cargo.args(["--package", "raddle-native", "--lib", "--release"]),
+    };
     succeed(cargo.arg("--target-dir").arg(target))?;
     Ok(folder.join("libraddle_native.so"))
 }

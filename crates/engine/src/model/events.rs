@@ -41,11 +41,14 @@ impl Events {
     /// Adds an event.
     #[inline(always)]
     pub(crate) fn push(&mut self, event: Event) {
-        if self.len == self.places.len() {
+        loop {
+            if let Some(place) = self.places.get_mut(self.len) {
+                *place = event;
+                self.len += 1;
+                return;
+            }
             self.grow();
         }
-        self.places[self.len] = event;
-        self.len += 1;
     }
 
     /// Removes all events.

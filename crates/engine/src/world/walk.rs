@@ -234,20 +234,22 @@ impl State {
         let is_store = matches!(operation, Operation::Store { .. });
         let decision = self.entry(id, source, operation.resolution(outcome));
         self.execution.add_decision(decision, is_store);
-        self.execution.events.push(Event {
+        let event = || Event {
             id,
             operation,
             source,
             outcome,
             reply,
             site,
-        });
-        if let Some(event) = self.execution.events.last() {
-            if self.views.is_on() {
-                self.views.record_access(event, &self.execution);
-            } else if self.order.is_on() {
-                self.order.record(event, &self.execution);
-            }
+        };
+        self.execution.events.push(event());
+        if self.views.is_on() {
+            // Not the event in its place: of this one the kind of the operation is known here.
+            self.views.record_access(&event(), &self.execution);
+        } else if self.order.is_on()
+            && let Some(event) = self.execution.events.last()
+        {
+            self.order.record(event, &self.execution);
         }
         if self.watches {
             self.note_access(thread, &operation, outcome);

@@ -199,12 +199,14 @@ impl State {
             reply,
             site,
         });
-        if let Some(event) = self.execution.events.last() {
-            if self.views.is_on() {
+        if self.views.is_on() {
+            if let Some(event) = self.execution.events.last() {
                 self.views.record(event, &self.execution);
-            } else if self.order.is_on() {
-                self.order.record(event, &self.execution);
             }
+        } else if self.order.is_on()
+            && let Some(event) = self.execution.events.last()
+        {
+            self.order.record(event, &self.execution);
         }
         if self.watches {
             self.threads[id.thread.index()].pending = operation;

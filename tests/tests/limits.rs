@@ -521,6 +521,59 @@ impl Scheduler for Ends {
     }
 }
 
+/// A check that chooses executions by their coverage.
+fn by_coverage() -> Checker {
+    Checker::new().strategy(Strategy::Coverage {
+        metric: Metrics::USUAL,
+    })
+}
+
+#[test]
+fn a_check_by_coverage_stops_when_nothing_new_is_covered() {
+    let (runs, report) = count_runs(by_coverage(), || mutex_counter(2, 1));
+    assert_eq!(report.classes(), 2);
+    assert_eq!(runs, 1_280, "all is covered in the first 256");
+    let text = report.to_string();
+    let reason = "stopped because the last 1024 runs covered nothing new: set `max_executions` or `max_time`";
+    assert!(text.contains(reason), "{text}");
+    assert!(text.starts_with("not every behaviour"), "{text}");
+}
+
+#[test]
+fn a_limit_of_the_users_own_is_used_whole_by_coverage() {
+    for checker in [
+        by_coverage().max_executions(5_000),
+        by_coverage().max_executions(5_000).workers(2),
+        by_coverage()
+            .max_executions(5_000)
+            .max_time(Duration::from_secs(3_600)),
+    ] {
+        let (runs, report) = count_runs(checker, || mutex_counter(2, 1));
+        assert_eq!(runs, 5_000, "{report}");
+        assert!(!report.to_string().contains("nothing new"), "{report}");
+    }
+}
+
+#[test]
+fn a_late_find_keeps_a_check_by_coverage_going() {
+    let runs = AtomicU64::new(0);
+    let report = by_coverage().run(|| {
+        let run = runs.fetch_add(1, Relaxed);
+        // Stands for something that few runs cover.
+        if run == 1_100 {
+            racy_counter(2, 1);
+        } else {
+            mutex_counter(2, 1);
+        }
+    });
+    let all = runs.load(Relaxed);
+    assert!(
+        all >= 2_200,
+        "stopped {all} runs after something new at 1,100"
+    );
+    drop(report);
+}
+
 /// The default number of executions cut a time limit short that the user had set.
 #[test]
 fn a_time_limit_of_the_users_own_is_used_whole() {

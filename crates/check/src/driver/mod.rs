@@ -14,6 +14,7 @@ mod phases;
 pub(crate) mod processes;
 mod resume;
 mod run;
+mod saturation;
 #[cfg(unix)]
 pub(crate) mod shared_search;
 mod status;

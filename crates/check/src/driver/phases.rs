@@ -77,6 +77,8 @@ pub(crate) enum Patience {
     WhileItFits,
     /// None: the budget is a slice of a search that goes on elsewhere, so that no estimate is made.
     Slice,
+    /// The last half of the runs found no class and covered no requirement that was new.
+    UntilSaturated,
 }
 
 /// Returns the exhaustive search that the settings request.
@@ -110,6 +112,13 @@ pub(crate) fn sized_search(checker: &Checker) -> strategy::Exhaustive {
         }),
         false => search,
     }
+}
+
+/// True when a coverage-guided check stops once it is saturated. A limit of the user's own is used whole, and one of
+/// several workers does not know what the others cover.
+fn stops_when_saturated(checker: &Checker) -> bool {
+    let is_limited = checker.max_executions.is_some() || checker.max_time.is_some();
+    !is_limited && checker.workers.get() == 1
 }
 
 /// True when `Auto` samples too. Samplers support neither bounds nor reductions.
@@ -232,7 +241,13 @@ pub(crate) fn phases(checker: &Checker, deadline: Deadline, places: &Arc<Places>
             vec![Phase {
                 name: "coverage",
                 strategy: Some(strategy::CoverageGuided::new(*metric, checker.seed).into()),
-                budget: whole(),
+                budget: Budget {
+                    patience: match stops_when_saturated(checker) {
+                        true => Patience::UntilSaturated,
+                        false => Patience::Whole,
+                    },
+                    ..whole()
+                },
                 helpers: Helpers::Guide,
                 preemptions: None,
             }]

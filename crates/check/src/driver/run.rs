@@ -273,6 +273,7 @@ fn limit(worker: &Worker<'_, '_>, stopped: bool) -> Option<SearchLimit> {
         false => library.to_owned(),
     };
     let most = phases::max_runs(checker);
+    let saturated = worker.saturation.ended_after();
     Some(match deadline.limit() {
         _ if events::is_interrupted() => SearchLimit::Interrupted,
         Some(limit) if deadline.is_past() => {
@@ -283,6 +284,7 @@ fn limit(worker: &Worker<'_, '_>, stopped: bool) -> Option<SearchLimit> {
             let setting = setting("max_executions", "--max-executions");
             SearchLimit::runs(most, checker.max_executions.is_none(), setting)
         }
+        _ if saturated.is_some() => return saturated.map(SearchLimit::saturated),
         // Other strategies use the rest of the budget of `auto`.
         _ if worker.done().gave_up => SearchLimit::Branches,
         _ => return None,

@@ -14,6 +14,7 @@ use raddle_report::{Failure, FailureKind, RecordedExecution, Report, Search};
 use crate::driver::auto::{Done, Fit};
 use crate::driver::early_frees::Suspected;
 use crate::driver::phases::{Budget, Patience, max_runs};
+use crate::driver::saturation::Saturation;
 use crate::driver::status::{Numbers, Status};
 use crate::driver::work_pool::{EndReason, SearchPool};
 use crate::explain::fatal_report::FatalReport;
@@ -57,6 +58,8 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) batch: Option<Batch>,
     /// Its slot in the work pool.
     pub(crate) slot: Option<WorkerSlot>,
+    /// Progress of a phase that ends when it is saturated.
+    pub(crate) saturation: Saturation,
     /// Failures as they were found.
     pub(crate) seen: Vec<(FailureKind, String)>,
     /// Classes of executions that failed, with the kind of failure.
@@ -126,6 +129,7 @@ impl<'a> Worker<'a, '_> {
                 .then(|| Box::new(Coverage::new(checker.measured()))),
             batch: None,
             slot: None,
+            saturation: Saturation::default(),
             seen: Vec::new(),
             failed: HashSet::new(),
             suspects: Vec::new(),
@@ -194,7 +198,8 @@ impl<'a> Worker<'a, '_> {
             if self.batch.as_mut().is_some_and(Batch::is_due) {
                 self.write_batch(false);
             }
-            let must_look = executions > 0 && (searches || self.status.is_some());
+            let saturates = budget.patience == Patience::UntilSaturated;
+            let must_look = executions > 0 && (searches || saturates || self.status.is_some());
             if must_look && self.has_enough(&mut fit, budget, runs, name) {
                 self.stop_all(EndReason::Budget);
                 return false;
@@ -340,6 +345,7 @@ impl<'a> Worker<'a, '_> {
         match budget.patience {
             Patience::UntilEstimate => return estimate(&self.context).is_some(),
             Patience::Slice => return false,
+            Patience::UntilSaturated => return self.is_saturated(runs),
             // A time estimate is needed only with a time budget or a progress line.
             Patience::Whole if budget.until.is_none() && self.status.is_none() => return false,
             Patience::Whole | Patience::WhileItFits => {}
@@ -365,6 +371,17 @@ impl<'a> Worker<'a, '_> {
             });
         }
         budget.patience == Patience::WhileItFits && fit.gives_up(budget, done)
+    }
+
+    /// True when the last half of the runs found no class and covered no requirement that was new.
+    fn is_saturated(&mut self, runs: u64) -> bool {
+        self.saturation.is_due(runs) && {
+            let classes = self.context.with_exploration(|e| e.classes());
+            let growth = self.coverage.as_deref().map(Coverage::growth);
+            let covered = growth.as_deref().and_then(<[_]>::last);
+            let covered = covered.map_or(0, |last| last.requirements + last.combinations);
+            self.saturation.see(runs, classes + covered)
+        }
     }
 
     /// Loads the history of earlier runs and records new results in it.

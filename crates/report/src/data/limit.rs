@@ -28,6 +28,12 @@ pub enum SearchLimit {
         /// The setting that raises it.
         setting: String,
     },
+    /// None: the last runs covered nothing new.
+    #[non_exhaustive]
+    Saturated {
+        /// Number of the last runs that found no class and covered no requirement that was new.
+        runs: u64,
+    },
     /// The memory for the branches that an exhaustive search has not run yet.
     Branches,
     /// The user has stopped the check.
@@ -42,6 +48,11 @@ impl SearchLimit {
             is_default,
             setting: setting.into(),
         }
+    }
+
+    /// The end of a check whose last runs covered nothing new.
+    pub fn saturated(runs: u64) -> Self {
+        SearchLimit::Saturated { runs }
     }
 
     /// A limit of the time.

@@ -239,6 +239,13 @@ impl fmt::Display for SearchLimit {
                 is_default,
                 setting,
             } => (format!("after {limit:?}"), is_default, setting),
+            SearchLimit::Saturated { runs } => {
+                let runs = counted(*runs, "run", "runs");
+                return write!(
+                    f,
+                    "stopped because the last {runs} covered nothing new: set `max_executions` or `max_time` for more"
+                );
+            }
             SearchLimit::Branches => {
                 return write!(
                     f,

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex as StdMutex;
 use std::time::Duration;
 
-use loom::sync::atomic::{AtomicUsize, Ordering::*};
+use loom::sync::atomic::{AtomicUsize, Ordering, Ordering::*};
 use loom::sync::{Arc, Condvar, Mutex, mpsc};
 use loom::thread;
 
@@ -24,6 +24,19 @@ fn results<R: Ord + Send + 'static>(body: impl Fn() -> R + Send + Sync + 'static
 fn failure(body: impl Fn() + Send + Sync + 'static) -> String {
     let payload = catch_unwind(AssertUnwindSafe(|| loom::model(body)));
     *payload.unwrap_err().downcast().expect("a text")
+}
+
+/// Two threads that each store 1 and then read the variable of the other.
+fn store_buffering(order: Ordering) -> (usize, usize) {
+    let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+    let other = Arc::clone(&shared);
+    let th = thread::spawn(move || {
+        other.0.store(1, order);
+        other.1.load(order)
+    });
+    shared.1.store(1, order);
+    let seen = shared.0.load(order);
+    (seen, th.join().unwrap())
 }
 
 /// `std` allows it, and processors with load-linked and store-conditional do it.
@@ -78,17 +91,7 @@ fn waits_may_time_out() {
 #[test]
 fn sequentially_consistent_accesses_have_one_order() {
     for (order, both_zero) in [(SeqCst, false), (Relaxed, true)] {
-        let seen = results(move || {
-            let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
-            let other = Arc::clone(&shared);
-            let th = thread::spawn(move || {
-                other.0.store(1, order);
-                other.1.load(order)
-            });
-            shared.1.store(1, order);
-            let seen = shared.0.load(order);
-            (seen, th.join().unwrap())
-        });
+        let seen = results(move || store_buffering(order));
         assert_eq!(seen.contains(&(0, 0)), both_zero, "{order:?}");
     }
 }
@@ -245,15 +248,8 @@ fn every_class_is_run_once() {
     let runs = std::sync::Arc::new(StdMutex::new(Vec::new()));
     let all = std::sync::Arc::clone(&runs);
     loom::model(move || {
-        let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
-        let other = Arc::clone(&shared);
-        let th = thread::spawn(move || {
-            other.0.store(1, Relaxed);
-            other.1.load(Relaxed)
-        });
-        shared.1.store(1, Relaxed);
-        let seen = shared.0.load(Relaxed);
-        all.lock().unwrap().push((seen, th.join().unwrap()));
+        let seen = store_buffering(Relaxed);
+        all.lock().unwrap().push(seen);
     });
     let mut runs = std::mem::take(&mut *runs.lock().unwrap());
     runs.sort_unstable();

@@ -60,7 +60,7 @@ use sites::Sites;
 use things::Things;
 
 pub use abandon::Abandoned;
-pub use cells::Ongoing;
+pub use cells::{Ongoing, OngoingByPointer};
 pub(crate) use coroutine::run_execution;
 pub use identity::Identity;
 pub use locals::{FoundLocal, LocalId};

@@ -706,3 +706,33 @@ fn a_scheduler_of_ones_own_finds_bugs_and_its_mistakes_are_named() {
         .says(" (exhaustive)\n")
         .says("a visit was lost\n");
 }
+
+#[test]
+fn a_dependency_that_names_loom_is_checked_through_the_patch() {
+    let below = Newcomer::new("loom_below", "loom_below");
+    let suite = "RUSTFLAGS='--cfg loom' cargo test --offline --test signal";
+    let test = below.shell(suite).exits(101);
+    test.says("test a_signal_is_seen ... ok")
+        .says("test a_parcel_is_handed_over ... FAILED")
+        .says("data race after ")
+        .says("main's load of Signal.0 at signal/src/lib.rs:22 takes the value");
+    below.replace(
+        "signal/src/lib.rs",
+        "Ordering::Relaxed",
+        "Ordering::Acquire",
+    );
+    below
+        .shell(suite)
+        .exits(0)
+        .says("test a_parcel_is_handed_over ... ok");
+    // The recipe is that of the book, but for the place.
+    let book = fs::read_to_string(workspace().join("docs/src/from-loom.md")).unwrap();
+    let manifest = below.read("Cargo.toml");
+    let (_, recipe) = manifest.split_once("[patch.crates-io]\n").unwrap();
+    let place = recipe.split('"').nth(1).unwrap();
+    let shown = format!(
+        "  loom = {{ path = \"{}\" }}\n",
+        "../raddle/crates/loom/patch"
+    );
+    assert!(place.ends_with("/loom/patch") && book.contains(&shown));
+}

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex as StdMutex;
 use std::time::Duration;
 
-use loom::sync::atomic::{AtomicUsize, Ordering::*};
+use loom::sync::atomic::{AtomicUsize, Ordering, Ordering::*};
 use loom::sync::{Arc, Condvar, Mutex, mpsc};
 use loom::thread;
 
@@ -20,8 +20,23 @@ fn results<R: Ord + Send + 'static>(body: impl Fn() -> R + Send + Sync + 'static
     std::mem::take(&mut all.lock().unwrap())
 }
 
-fn fails(body: impl Fn() + Send + Sync + 'static) -> bool {
-    catch_unwind(AssertUnwindSafe(|| loom::model(body))).is_err()
+/// The message of the failure of a model.
+fn failure(body: impl Fn() + Send + Sync + 'static) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(|| loom::model(body)));
+    *payload.unwrap_err().downcast().expect("a text")
+}
+
+/// Two threads that each store 1 and then read the variable of the other.
+fn store_buffering(order: Ordering) -> (usize, usize) {
+    let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+    let other = Arc::clone(&shared);
+    let th = thread::spawn(move || {
+        other.0.store(1, order);
+        other.1.load(order)
+    });
+    shared.1.store(1, order);
+    let seen = shared.0.load(order);
+    (seen, th.join().unwrap())
 }
 
 /// `std` allows it, and processors with load-linked and store-conditional do it.
@@ -76,17 +91,7 @@ fn waits_may_time_out() {
 #[test]
 fn sequentially_consistent_accesses_have_one_order() {
     for (order, both_zero) in [(SeqCst, false), (Relaxed, true)] {
-        let seen = results(move || {
-            let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
-            let other = Arc::clone(&shared);
-            let th = thread::spawn(move || {
-                other.0.store(1, order);
-                other.1.load(order)
-            });
-            shared.1.store(1, order);
-            let seen = shared.0.load(order);
-            (seen, th.join().unwrap())
-        });
+        let seen = results(move || store_buffering(order));
         assert_eq!(seen.contains(&(0, 0)), both_zero, "{order:?}");
     }
 }
@@ -201,17 +206,103 @@ fn a_held_lock_refuses_every_attempt() {
     });
 }
 
-/// A thread that panics with the lock poisons it, as in std.
+/// A guard that is dropped by a panic poisons its lock, as in std.
 #[test]
 fn locks_are_poisoned() {
-    assert!(fails(|| {
-        let lock = Arc::new(Mutex::new(()));
-        let other = Arc::clone(&lock);
-        let th = thread::spawn(move || {
-            let _guard = other.lock().unwrap();
+    let poisoned = results(|| {
+        let lock = Mutex::new(());
+        let with_the_lock = catch_unwind(AssertUnwindSafe(|| {
+            let _guard = lock.lock().unwrap();
             panic!("with the lock");
+        }));
+        (with_the_lock.is_err(), lock.lock().is_err())
+    });
+    assert_eq!(poisoned, [(true, true)].into());
+}
+
+/// A token ends a wait; so may nothing, once.
+#[test]
+fn parking_may_end_without_a_token() {
+    let waits = results(|| {
+        let ready = Arc::new(AtomicUsize::new(0));
+        let (other, main) = (Arc::clone(&ready), thread::current());
+        let th = thread::spawn(move || {
+            other.store(1, Release);
+            main.unpark();
         });
-        let _handled = th.join();
-        drop(lock.lock().unwrap());
-    }));
+        let mut waits = 0;
+        while ready.load(Acquire) == 0 {
+            thread::park();
+            waits += 1;
+        }
+        th.join().unwrap();
+        waits
+    });
+    // Not at all; once, by the token or by nothing with the store seen; by nothing, and then by the token.
+    assert_eq!(waits, [0, 1, 2].into());
+}
+
+/// Store buffering has four classes: each thread sees the store of the other or does not.
+#[test]
+fn every_class_is_run_once() {
+    let runs = std::sync::Arc::new(StdMutex::new(Vec::new()));
+    let all = std::sync::Arc::clone(&runs);
+    loom::model(move || {
+        let seen = store_buffering(Relaxed);
+        all.lock().unwrap().push(seen);
+    });
+    let mut runs = std::mem::take(&mut *runs.lock().unwrap());
+    runs.sort_unstable();
+    assert_eq!(runs, [(0, 0), (0, 1), (1, 0), (1, 1)]);
+}
+
+#[test]
+fn a_deadlock_names_the_holders_and_the_lines() {
+    let first = line!() + 1;
+    let text = failure(|| {
+        let locks = Arc::new((Mutex::new(()), Mutex::new(())));
+        let other = Arc::clone(&locks);
+        let th = thread::spawn(move || {
+            let _second = other.1.lock().unwrap();
+            let _first = other.0.lock().unwrap();
+        });
+        let _first = locks.0.lock().unwrap();
+        let _second = locks.1.lock().unwrap();
+        drop((_first, _second));
+        th.join().unwrap();
+    });
+    let at = |line: u32| format!("crates/loom/tests/differences.rs:{}", first + line);
+    let main = format!(
+        "  main holds Mutex `locks.0` (since {}), waits at {} for Mutex `locks.1`, held by main.1\n",
+        at(7),
+        at(8)
+    );
+    let other = format!(
+        "  main.1 holds Mutex `locks.1` (since {}), waits at {} for Mutex `locks.0`, held by main\n",
+        at(4),
+        at(5)
+    );
+    assert!(text.starts_with("deadlock after "), "{text}");
+    assert!(text.contains(&(main + &other)), "{text}");
+}
+
+/// The table of the book has a test for each row, named here or in `surface.rs`. The row about guards is a pair of
+/// examples in the documentation of `loom::sync`.
+#[test]
+fn every_row_of_the_table_is_a_test() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let tests = read("tests/differences.rs") + &read("tests/surface.rs");
+    let book = read("../../docs/src/from-loom.md");
+    let (_, table) = book.split_once("| | loom | raddle | test |").unwrap();
+    let rows = table.lines().skip(2).take_while(|line| !line.is_empty());
+    let mut count = 0;
+    for row in rows {
+        let test = row.trim_end_matches(" |").rsplit("| ").next().unwrap();
+        let name = test.trim_matches('`');
+        let is_test = tests.contains(&format!("#[test]\nfn {name}()"));
+        assert!(is_test || name == "loom::sync", "no test: {row}");
+        count += 1;
+    }
+    assert!(count >= 19, "{count}");
 }

@@ -249,22 +249,51 @@ fn a_pointer_of_a_cell_may_end_on_another_thread() {
         // SAFETY: as above.
         assert_eq!(cell.with(|value| unsafe { *value }), 2);
     });
-    // An access that lasts on the other thread races with one that does not wait for it.
-    let text = failure(|| {
+}
+
+/// A thread that has a pointer sets a flag, and then does `last`. The other one accesses the cell after the flag.
+fn released_before(last: impl Fn(MutPtr<i32>) + Copy + Send + Sync + 'static) {
+    loom::model(move || {
         let cell = Rc::new(UnsafeCell::new(1));
-        let sent = Sent(cell.get_mut());
+        let other = Rc::clone(&cell);
         let flag = Rc::new(AtomicBool::new(false));
         let seen = Rc::clone(&flag);
         let th = thread::spawn(move || {
+            let pointer = other.get_mut();
+            // SAFETY: main does not access the cell before the flag.
+            unsafe { *pointer.deref() += 1 };
             seen.store(true, Ordering::Release);
-            drop(sent);
+            last(pointer);
         });
         if flag.load(Ordering::Acquire) {
             cell.with_mut(|_| ());
         }
         th.join().unwrap();
     });
-    assert!(text.starts_with("data race"), "{text}");
+}
+
+/// The destructor of a guard releases the cell, and its fields, of which the pointer is one, are dropped after that.
+#[test]
+fn a_pointer_of_a_cell_may_be_dropped_after_the_release() {
+    released_before(drop);
+}
+
+#[test]
+fn a_pointer_of_a_cell_is_not_used_after_the_release() {
+    let lasting = |last: fn(MutPtr<i32>)| {
+        let run = || released_before(last);
+        let payload = catch_unwind(AssertUnwindSafe(run)).expect_err("the model fails");
+        let text = payload.downcast_ref::<String>().expect("a text");
+        assert!(text.starts_with("data race"), "{text}");
+    };
+    lasting(|pointer| pointer.with(|_| ()));
+    // SAFETY: the reference is not used.
+    lasting(|pointer| _ = unsafe { pointer.deref() });
+    // An operation while the pointer exists.
+    lasting(|pointer| {
+        AtomicBool::new(false).store(true, Ordering::Relaxed);
+        drop(pointer);
+    });
 }
 
 #[test]

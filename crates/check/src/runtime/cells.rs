@@ -1,6 +1,8 @@
 //! Cells and other memory of the running execution: accesses, which are no operations, and values
 //! that no longer exist.
 
+use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::panic::Location;
 
 use raddle_engine::check::memory_error::{Fate, MemoryError, Moment};
@@ -27,15 +29,60 @@ pub struct Ongoing {
     stamp: u64,
 }
 
+impl Ongoing {
+    /// Calls `f` with the calling thread, if it belongs to the execution of this access.
+    #[inline]
+    fn with_world<R>(&self, f: impl FnOnce(&mut World, ThreadId) -> R) -> Option<R> {
+        let context = current()?;
+        let is_running = !context.has_stopped() && context.stamp() == self.stamp;
+        is_running.then(|| context.with_world(|world| f(world, context.thread())))
+    }
+
+    /// Makes it the access of a pointer.
+    pub fn by_pointer(self) -> OngoingByPointer {
+        let pointer = OngoingByPointer {
+            access: ManuallyDrop::new(self),
+            used: Cell::new(None),
+        };
+        pointer.note_use();
+        pointer
+    }
+}
+
 impl Drop for Ongoing {
+    #[inline]
     fn drop(&mut self) {
-        if let Some(context) = current()
-            && !context.has_stopped()
-            && context.stamp() == self.stamp
-        {
-            let thread = context.thread();
-            context.with_world(|world| world.end_access(thread, self.begun_by, self.cell));
-        }
+        self.with_world(|world, thread| world.end_access(thread, self.begun_by, self.cell));
+    }
+}
+
+/// An access by a pointer that reports its uses.
+///
+/// It ends with the last operation of the thread that drops it, or with a use after that operation. A value with such
+/// a pointer may release the cell in its destructor, before the pointer itself is dropped.
+pub struct OngoingByPointer {
+    access: ManuallyDrop<Ongoing>,
+    /// The thread of the last use, and its number of events then.
+    used: Cell<Option<(ThreadId, u32)>>,
+}
+
+impl OngoingByPointer {
+    /// Records that the calling thread uses the pointer.
+    pub fn note_use(&self) {
+        let used = (self.access).with_world(|world, thread| (thread, world.events_of(thread)));
+        self.used.set(used);
+    }
+}
+
+impl Drop for OngoingByPointer {
+    fn drop(&mut self) {
+        let Ongoing { begun_by, cell, .. } = *self.access;
+        self.access.with_world(|world, thread| {
+            let before_last = world.events_of(thread).saturating_sub(1);
+            let own_use = self.used.get().filter(|&(user, _)| user == thread);
+            let index = own_use.map_or(before_last, |(_, used)| before_last.max(used));
+            world.end_access_at(thread, index, begun_by, cell);
+        });
     }
 }
 

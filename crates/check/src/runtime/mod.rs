@@ -61,7 +61,7 @@ use slots::Slots;
 use things::Things;
 
 pub use abandon::Abandoned;
-pub use cells::Ongoing;
+pub use cells::{Ongoing, OngoingByPointer};
 pub(crate) use coroutine::run_execution;
 pub use identity::Identity;
 pub use locals::{FoundLocal, LocalId};

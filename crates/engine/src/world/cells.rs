@@ -268,10 +268,26 @@ impl<D: Dispatch> World<D> {
     /// Ends, by the running thread, the last access of the cell that a thread has begun.
     #[inline]
     pub fn end_access(&mut self, thread: ThreadId, begun_by: ThreadId, cell: CellId) {
+        let index = self.events_of(thread);
+        self.end_access_at(thread, index, begun_by, cell);
+    }
+
+    /// Ends the access as if the thread had had this many events when it did.
+    #[inline]
+    pub fn end_access_at(
+        &mut self,
+        thread: ThreadId,
+        index: u32,
+        begun_by: ThreadId,
+        cell: CellId,
+    ) {
         let Some(begun) = self.state.races.end(cell, begun_by) else {
             return;
         };
-        let now = self.access(thread, begun.writes, begun.site);
+        let now = Access {
+            index,
+            ..self.access(thread, begun.writes, begun.site)
+        };
         if now.index != begun.index || now.thread != begun.thread {
             self.check_order(cell, now);
         }

@@ -1,8 +1,9 @@
-//! A cell whose pointers are accesses as long as they exist.
+//! A cell whose pointers are accesses as long as they exist. An operation of the thread that drops the pointer next
+//! counts as after the access, as in loom: destructors of guards release the cell before their fields are dropped.
 
 use std::fmt;
 
-use raddle_check::runtime::Ongoing;
+use raddle_check::runtime::{Ongoing, OngoingByPointer};
 
 /// A value that may be changed through a shared reference. Two accesses that happens-before does not
 /// order, one of them a write, are a data race, and the test fails.
@@ -12,13 +13,19 @@ pub struct UnsafeCell<T: ?Sized>(raddle::cell::UnsafeCell<T>);
 /// A read access of an [`UnsafeCell`], which lasts as long as this exists.
 pub struct ConstPtr<T: ?Sized> {
     value: *const T,
-    _access: Option<Ongoing>,
+    access: Option<OngoingByPointer>,
 }
 
 /// A write access of an [`UnsafeCell`], which lasts as long as this exists.
 pub struct MutPtr<T: ?Sized> {
     value: *mut T,
-    _access: Option<Ongoing>,
+    access: Option<OngoingByPointer>,
+}
+
+fn note_use(access: &Option<OngoingByPointer>) {
+    if let Some(access) = access {
+        access.note_use();
+    }
 }
 
 impl<T> UnsafeCell<T> {
@@ -59,15 +66,17 @@ impl<T: ?Sized> UnsafeCell<T> {
     /// Begins a read access.
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
-        let (value, _access) = self.0.__begin(false);
-        ConstPtr { value, _access }
+        let (value, access) = self.0.__begin(false);
+        let access = access.map(Ongoing::by_pointer);
+        ConstPtr { value, access }
     }
 
     /// Begins a write access. Unlike [`std::cell::UnsafeCell::get_mut`] it needs no exclusive reference.
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
-        let (value, _access) = self.0.__begin(true);
-        MutPtr { value, _access }
+        let (value, access) = self.0.__begin(true);
+        let access = access.map(Ongoing::by_pointer);
+        MutPtr { value, access }
     }
 }
 
@@ -91,6 +100,7 @@ impl<T: ?Sized> ConstPtr<T> {
     ///
     /// The cell must exist, and no mutable reference to its value.
     pub unsafe fn deref(&self) -> &T {
+        note_use(&self.access);
         // SAFETY: as for this function.
         unsafe { &*self.value }
     }
@@ -100,7 +110,9 @@ impl<T: ?Sized> ConstPtr<T> {
     where
         F: FnOnce(*const T) -> R,
     {
-        f(self.value)
+        let result = f(self.value);
+        note_use(&self.access);
+        result
     }
 }
 
@@ -112,6 +124,7 @@ impl<T: ?Sized> MutPtr<T> {
     /// The cell must exist, and no other reference to its value.
     #[expect(clippy::mut_from_ref, reason = "as loom's")]
     pub unsafe fn deref(&self) -> &mut T {
+        note_use(&self.access);
         // SAFETY: as for this function.
         unsafe { &mut *self.value }
     }
@@ -121,7 +134,9 @@ impl<T: ?Sized> MutPtr<T> {
     where
         F: FnOnce(*mut T) -> R,
     {
-        f(self.value)
+        let result = f(self.value);
+        note_use(&self.access);
+        result
     }
 }
 

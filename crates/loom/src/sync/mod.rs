@@ -1,4 +1,22 @@
 //! Mirrors `std::sync`.
+//!
+//! Guards must be used, as std's:
+//!
+//! ```
+//! #![deny(unused_must_use)]
+//! loom::model(|| {
+//!     let lock = loom::sync::Mutex::new(1);
+//!     let _guard = lock.lock().unwrap();
+//! });
+//! ```
+//!
+//! ```compile_fail
+//! #![deny(unused_must_use)]
+//! loom::model(|| {
+//!     let lock = loom::sync::Mutex::new(1);
+//!     lock.lock().unwrap();
+//! });
+//! ```
 
 pub mod atomic;
 pub mod mpsc;

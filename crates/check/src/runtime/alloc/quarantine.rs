@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use raddle_engine::check::memory_error::Moment;
 
-use super::lanes::{LaneId, Lanes, is_in_lane, lane_size};
+use super::lanes::{BlockState, Lanes, is_in_lane};
 use crate::runtime::current;
 use crate::runtime::identity::{FREED, UNMADE};
 
@@ -51,22 +51,22 @@ pub struct Quarantine;
 #[derive(Default)]
 struct Held {
     lanes: Lanes,
-    /// Blocks in use, by address.
-    used: BTreeMap<usize, Block>,
-    /// Freed blocks, by address.
-    freed: BTreeMap<usize, Block>,
-    /// Addresses of blocks of lanes that a thread has freed and may get again, by thread and size. The last
-    /// is the first to be used.
-    again: BTreeMap<LaneId, Vec<usize>>,
+    /// Other blocks in use, by address.
+    used: BTreeMap<usize, Record>,
+    /// Other freed blocks, by address.
+    freed: BTreeMap<usize, Record>,
+    /// True when a block was freed in the running execution.
+    has_freed: bool,
+    /// Bytes of freed blocks.
     bytes: usize,
 }
 
-/// A block that was allocated or freed inside an execution.
-struct Block {
-    layout: Layout,
-    lane: Option<(LaneId, usize)>,
-    stamp: u64,
-    moment: Moment,
+/// The last allocation or deallocation of a block inside an execution.
+#[derive(Clone, Copy)]
+pub(super) struct Record {
+    pub(super) layout: Layout,
+    pub(super) stamp: u64,
+    pub(super) moment: Moment,
 }
 
 /// The thread of the running execution that allocates or frees, and the current moment.
@@ -119,78 +119,102 @@ fn asker() -> Option<Asker> {
 
 impl Held {
     fn take(&mut self, layout: Layout, asker: &Asker) -> *mut u8 {
-        let fresh = |held: &mut Held| match held.bytes < MAX_HELD {
-            true => held.lanes.take(asker.thread, layout),
+        let record = asker.record(layout);
+        let again = match asker.reuses {
+            true => self.lanes.take_again(asker.thread, layout, record),
             false => None,
         };
-        let in_lane = self.take_again(layout, asker).or_else(|| fresh(self));
-        let (block, lane) = match in_lane {
-            Some((address, id, position)) => (address as *mut u8, Some((id, position))),
-            // SAFETY: `alloc` needs a layout of nonzero size, which the caller passes.
-            None => (unsafe { System.alloc(layout) }, None),
-        };
+        if let Some((address, freed)) = again {
+            self.bytes -= freed.layout.size();
+            return address as *mut u8;
+        }
+        if self.bytes < MAX_HELD
+            && let Some(address) = self.lanes.take(asker.thread, layout, record)
+        {
+            return address as *mut u8;
+        }
+        // SAFETY: `alloc` needs a layout of nonzero size, which the caller passes.
+        let block = unsafe { System.alloc(layout) };
         if !block.is_null() {
-            let known = Block {
-                layout,
-                lane,
-                stamp: asker.stamp,
-                moment: asker.moment,
-            };
-            self.used.insert(block as usize, known);
+            self.used.insert(block as usize, record);
         }
         block
     }
 
-    /// Takes the block of this size that the thread has freed last, if it reuses memory.
-    fn take_again(&mut self, layout: Layout, asker: &Asker) -> Option<(usize, LaneId, usize)> {
-        if !asker.reuses {
-            return None;
+    /// True when the block of a lane is in use in the running execution.
+    fn uses(&self, block: *mut u8) -> bool {
+        let place = self.lanes.find(block as usize);
+        place.is_some_and(|place| self.lanes.get(place).1 == BlockState::Used)
+    }
+
+    /// Forgets a block of a lane that is freed after the execution.
+    fn give_up(&mut self, block: *mut u8) {
+        if let Some(place) = self.lanes.find(block as usize) {
+            self.lanes.give_up(place);
         }
-        let key = (asker.thread, lane_size(layout)?);
-        let address = self.again.get_mut(&key)?.pop()?;
-        let block = self.freed.remove(&address)?;
-        self.bytes -= block.layout.size();
-        let (id, position) = block.lane?;
-        Some((address, id, position))
     }
 
     /// Holds a block that is being freed; false if it is not held.
     fn hold(&mut self, block: *mut u8, layout: Layout, asker: &Asker) -> bool {
-        let lane = self.used.remove(&(block as usize)).and_then(|it| it.lane);
-        let holds = lane.is_some() || self.bytes + layout.size() <= MAX_HELD;
-        if holds {
-            self.bytes += layout.size();
-            let known = Block {
-                layout,
-                lane,
-                stamp: asker.stamp,
-                moment: asker.moment,
-            };
-            self.freed.insert(block as usize, known);
+        let record = asker.record(layout);
+        match self.lanes.find(block as usize) {
+            Some(place) => {
+                let reuses = asker.reuses.then_some(asker.thread);
+                self.lanes.free(place, record, reuses);
+            }
+            None => {
+                self.used.remove(&(block as usize));
+                if self.bytes + layout.size() > MAX_HELD {
+                    return false;
+                }
+                self.freed.insert(block as usize, record);
+            }
         }
-        if let (true, Some((_, size))) = (asker.reuses, lane.map(|(id, _)| id)) {
-            let again = self.again.entry((asker.thread, size)).or_default();
-            again.push(block as usize);
-        }
-        holds
+        self.bytes += layout.size();
+        self.has_freed = true;
+        true
+    }
+
+    /// Returns the moment at which the block with this address came to be in this state, in the execution with this
+    /// stamp.
+    fn find(&self, address: usize, stamp: u64, state: BlockState) -> Option<Moment> {
+        let (start, record) = match self.lanes.find(address) {
+            Some(place) => {
+                let (start, now, record) = self.lanes.get(place);
+                (now == state).then_some((start, record))?
+            }
+            None => {
+                let blocks = match state {
+                    BlockState::Used => &self.used,
+                    _ => &self.freed,
+                };
+                let (&start, &record) = blocks.range(..=address).next_back()?;
+                (start, record)
+            }
+        };
+        let inside = address < start + record.layout.size() && record.stamp == stamp;
+        inside.then_some(record.moment)
     }
 
     fn release(&mut self) {
-        self.bytes = 0;
-        self.again.clear();
-        while let Some((_, block)) = self.used.pop_first() {
-            if let Some((id, position)) = block.lane {
-                self.lanes.keep(id, position);
-            }
-        }
+        (self.bytes, self.has_freed) = (0, false);
+        self.used.clear();
         while let Some((address, block)) = self.freed.pop_first() {
-            if block.lane.is_none() {
-                // SAFETY: `dealloc` needs a block from `System` with its own layout, once: only
-                // these tables have the block, and they give it up here.
-                unsafe { System.dealloc(address as *mut u8, block.layout) };
-            }
+            // SAFETY: `dealloc` needs a block from `System` with its own layout, once: only
+            // these tables have the block, and they give it up here.
+            unsafe { System.dealloc(address as *mut u8, block.layout) };
         }
         self.lanes.rewind();
+    }
+}
+
+impl Asker {
+    fn record(&self, layout: Layout) -> Record {
+        Record {
+            layout,
+            stamp: self.stamp,
+            moment: self.moment,
+        }
     }
 }
 
@@ -229,7 +253,7 @@ unsafe impl GlobalAlloc for Quarantine {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if let Some(asker) = asker() {
-            let is_survivor = || with_held(|held| !held.used.contains_key(&(block as usize)));
+            let is_survivor = || with_held(|held| !held.uses(block));
             if is_in_lane(block) && is_survivor() == Some(true) {
                 return;
             }
@@ -248,7 +272,7 @@ unsafe impl GlobalAlloc for Quarantine {
         if is_in_lane(block) {
             // A block freed after its execution is at least removed from the kept ones.
             if !HELD.get().is_null() {
-                with_held(|held| held.used.remove(&(block as usize)));
+                with_held(|held| held.give_up(block));
             }
             return;
         }
@@ -301,33 +325,24 @@ pub(crate) fn release() {
 
 /// True when the calling OS thread holds a block that was freed in the running execution.
 pub(crate) fn has_freed() -> bool {
-    !HELD.get().is_null() && with_held(|held| !held.freed.is_empty()) == Some(true)
+    !HELD.get().is_null() && with_held(|held| held.has_freed) == Some(true)
 }
 
 /// Returns the moment and the thread that freed the block at this address in the execution with
 /// this stamp, if known.
 pub(crate) fn freed_by(address: usize, stamp: u64) -> Option<Moment> {
-    find(address, stamp, |held| &held.freed)
+    find(address, stamp, BlockState::Freed)
 }
 
 /// Returns the moment and the thread that allocated the block at this address in the execution with
 /// this stamp, if known.
 pub(crate) fn made_by(address: usize, stamp: u64) -> Option<Moment> {
-    find(address, stamp, |held| &held.used)
+    find(address, stamp, BlockState::Used)
 }
 
-fn find(
-    address: usize,
-    stamp: u64,
-    blocks: impl FnOnce(&Held) -> &BTreeMap<usize, Block>,
-) -> Option<Moment> {
+fn find(address: usize, stamp: u64, state: BlockState) -> Option<Moment> {
     if HELD.get().is_null() {
         return None;
     }
-    let find = |held: &mut Held| {
-        let (start, block) = blocks(held).range(..=address).next_back()?;
-        let inside = address < start + block.layout.size() && block.stamp == stamp;
-        inside.then_some(block.moment)
-    };
-    with_held(find).flatten()
+    with_held(|held| held.find(address, stamp, state)).flatten()
 }

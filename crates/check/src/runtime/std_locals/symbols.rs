@@ -124,6 +124,7 @@ fn identifier<'a>(rest: &mut &'a str, separator: &str) -> Option<&'a str> {
 #[cfg(all(target_os = "linux", target_pointer_width = "64", not(miri)))]
 mod linux {
     use std::fs::File;
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::FileExt;
 
     use super::{Block, Variable, name};
@@ -189,25 +190,28 @@ mod linux {
     /// Reads the variables of the running executable.
     pub(in super::super) fn read() -> Option<Vec<Variable>> {
         let file = File::open("/proc/self/exe").ok()?;
-        let bytes = |offset: u64, length: usize| {
-            let mut bytes = vec![0; length];
-            file.read_exact_at(&mut bytes, offset).ok()?;
-            Some(bytes)
-        };
-        let header = bytes(0, 64)?;
+        let mut header = [0; 64];
+        file.read_exact_at(&mut header, 0).ok()?;
         let count = u16::from_ne_bytes(header[0x3c..0x3e].try_into().ok()?);
-        let sections = bytes(long(&header, 0x28), usize::from(count) * SECTION)?;
+        let mut sections = vec![0; usize::from(count) * SECTION];
+        file.read_exact_at(&mut sections, long(&header, 0x28))
+            .ok()?;
         let section = |index: usize| sections.get(index * SECTION..(index + 1) * SECTION);
+        let range = |section: &[u8]| {
+            let start = usize::try_from(long(section, 0x18)).ok()?;
+            Some(start..start.checked_add(usize::try_from(long(section, 0x20)).ok()?)?)
+        };
         let mut sections = (0..count.into()).filter_map(section);
         let symbols = sections.find(|section| int(section, 4) == SYMBOL_TABLE)?;
-        let names = section(int(symbols, 0x28) as usize)?;
-        let (names, end) = (long(names, 0x18), long(names, 0x18) + long(names, 0x20));
-        let symbols = bytes(long(symbols, 0x18), long(symbols, 0x20) as usize)?;
-        let is_thread_local = |symbol: &&[u8]| symbol[4] & 0xf == THREAD_LOCAL;
-        let variable = |symbol: &[u8]| {
-            let start = names + u64::from(int(symbol, 0));
-            let length = (end.checked_sub(start)? as usize).min(LONGEST);
-            let text = bytes(start, length)?;
+        let names = range(section(int(symbols, 0x28) as usize)?)?;
+        let symbols = range(symbols)?;
+        let mapped = Mapped::of(&file)?;
+        let (symbols, names) = (mapped.bytes().get(symbols)?, mapped.bytes().get(names)?);
+        let (symbols, _) = symbols.as_chunks::<SYMBOL>();
+        let is_thread_local = |symbol: &&[u8; SYMBOL]| symbol[4] & 0xf == THREAD_LOCAL;
+        let variable = |symbol: &[u8; SYMBOL]| {
+            let text = names.get(int(symbol, 0) as usize..)?;
+            let text = &text[..text.len().min(LONGEST)];
             let text = text.split(|&byte| byte == 0).next()?;
             let offset = long(symbol, 8) as usize;
             Some(Variable {
@@ -215,8 +219,46 @@ mod linux {
                 name: name(std::str::from_utf8(text).ok()?)?,
             })
         };
-        let symbols = symbols.chunks_exact(SYMBOL).filter(is_thread_local);
+        let symbols = symbols.iter().filter(is_thread_local);
         Some(symbols.filter_map(variable).collect())
+    }
+
+    /// The executable's file, mapped. To copy the table of symbols cost more than to search it: a page fault for each
+    /// page of the copy.
+    struct Mapped {
+        start: *mut libc::c_void,
+        length: usize,
+    }
+
+    impl Mapped {
+        fn of(file: &File) -> Option<Mapped> {
+            let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
+            // SAFETY: without MAP_FIXED, `mmap` touches no memory that is in use.
+            let start = unsafe {
+                libc::mmap(
+                    std::ptr::null_mut(),
+                    length,
+                    libc::PROT_READ,
+                    libc::MAP_PRIVATE,
+                    file.as_raw_fd(),
+                    0,
+                )
+            };
+            (start != libc::MAP_FAILED).then_some(Mapped { start, length })
+        }
+
+        fn bytes(&self) -> &[u8] {
+            // SAFETY: the mapping has this length and lives as long as `self`. The file does not change: the code that
+            // runs is mapped from it as well.
+            unsafe { std::slice::from_raw_parts(self.start.cast(), self.length) }
+        }
+    }
+
+    impl Drop for Mapped {
+        fn drop(&mut self) {
+            // SAFETY: the mapping is this value's own, and no reference to its bytes outlives it.
+            unsafe { libc::munmap(self.start, self.length) };
+        }
     }
 
     fn int(bytes: &[u8], at: usize) -> u32 {

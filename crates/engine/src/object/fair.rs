@@ -303,12 +303,17 @@ impl Fair {
         }
     }
 
+    /// Adds permits. A front end with more than fit here keeps their number itself.
+    fn give(&mut self, permits: u32) {
+        self.permits = self.permits.saturating_add(permits);
+    }
+
     fn cancel(&mut self, number: u32) {
         self.queue.retain(|one| one.number != number);
         if let Some(index) = self.granted.iter().position(|one| one.number == number) {
             let one = self.granted.remove(index);
             self.let_go(one.by, one.permits);
-            self.permits += one.permits;
+            self.give(one.permits);
         }
     }
 }
@@ -352,9 +357,9 @@ impl Machine for Fair {
             Call::Cancel { number } => self.cancel(number),
             Call::Release { permits, .. } | Call::Downgrade { permits } => {
                 self.let_go(by, permits);
-                self.permits += permits;
+                self.give(permits);
             }
-            Call::Add { permits } => self.permits += permits,
+            Call::Add { permits } => self.give(permits),
             Call::Forget { permits, held } => match held {
                 true => self.let_go(by, permits),
                 false if self.queue.is_empty() => {

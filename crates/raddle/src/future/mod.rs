@@ -2,8 +2,9 @@
 //!
 //! [`block_on`] polls a future on the calling thread, which waits while the future is pending; [`spawn`] starts a
 //! task that does the same on a thread of its own. Inside
-//! a check, the wait and the calls of its wakers are operations that the engine schedules: a missing
-//! wake-up is a deadlock, or a lost wake-up. Without feature `check`, and outside checks, these are
+//! a check, the wait and the calls of its wakers are operations that the engine schedules. A task that
+//! waits for ever is reported with what it waits for: another task, or, for a future of the program whose
+//! waker is never called, a lost wake-up with the type of the future. Without feature `check`, and outside checks, these are
 //! small implementations on std.
 
 mod atomic_waker;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 use raddle_check::protocol::awaits::Wait;
@@ -59,7 +59,7 @@ impl<T> BroadcastState<T> {
 #[track_caller]
 pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let sender = Sender::new(capacity);
-    let receiver = sender.subscribe_at(Location::caller(), false);
+    let receiver = Receiver::new(&sender.shared, sender.shared.state(), Location::caller());
     (sender, receiver)
 }
 
@@ -92,21 +92,6 @@ impl<T> Sender<T> {
         }
     }
 
-    fn subscribe_at(&self, place: Place, is_event: bool) -> Receiver<T> {
-        let mut state = match is_event {
-            true => self.shared.call(place, Call::Subscribe).0,
-            false => self.shared.state(),
-        };
-        state.receivers += 1;
-        let next = state.next();
-        drop(state);
-        Receiver {
-            shared: Arc::clone(&self.shared),
-            next,
-            place,
-        }
-    }
-
     /// Sends a message to all receivers; returns their number, or the message if there is none.
     #[track_caller]
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
@@ -136,7 +121,7 @@ impl<T> Sender<T> {
     /// Returns a receiver of later messages.
     #[track_caller]
     pub fn subscribe(&self) -> Receiver<T> {
-        self.subscribe_at(Location::caller(), true)
+        Receiver::subscribed(&self.shared, Location::caller())
     }
 
     /// Returns the number of messages that a receiver has not received.
@@ -268,6 +253,25 @@ impl<T: Clone> Receiver<T> {
 }
 
 impl<T> Receiver<T> {
+    /// Creates a receiver of the messages after this state.
+    fn new(
+        shared: &Arc<Shared<BroadcastState<T>>>,
+        mut state: MutexGuard<'_, BroadcastState<T>>,
+        place: Place,
+    ) -> Self {
+        state.receivers += 1;
+        Receiver {
+            shared: Arc::clone(shared),
+            next: state.next(),
+            place,
+        }
+    }
+
+    fn subscribed(shared: &Arc<Shared<BroadcastState<T>>>, place: Place) -> Self {
+        let (state, _) = shared.call(place, Call::Subscribe);
+        Receiver::new(shared, state, place)
+    }
+
     /// Returns the number of messages that were not received, those that are not kept included.
     #[track_caller]
     pub fn len(&self) -> usize {
@@ -284,16 +288,7 @@ impl<T> Receiver<T> {
     /// Returns a receiver of later messages.
     #[track_caller]
     pub fn resubscribe(&self) -> Self {
-        let place = Location::caller();
-        let (mut state, _) = self.shared.call(place, Call::Subscribe);
-        state.receivers += 1;
-        let next = state.next();
-        drop(state);
-        Receiver {
-            shared: Arc::clone(&self.shared),
-            next,
-            place,
-        }
+        Receiver::subscribed(&self.shared, Location::caller())
     }
 
     /// True when both receive from the same channel.

@@ -94,6 +94,21 @@ fn a_time_limit_may_pass_or_not() {
     assert_eq!(outcomes(limited), all.into());
 }
 
+/// The first tick comes at once, and each later one after a period.
+#[test]
+fn an_interval_ticks_at_regular_times() {
+    let ticks = async || {
+        let start = tokio::time::Instant::now();
+        let mut interval = tokio::time::interval(Duration::from_secs(10));
+        let mut times = Vec::new();
+        for _ in 0..3 {
+            times.push((interval.tick().await - start).as_secs());
+        }
+        (times, start.elapsed().as_secs())
+    };
+    assert_eq!(outcomes(ticks), [(vec![0, 10, 20], 20)].into());
+}
+
 /// Timers of one task fire in the order of their deadlines, and time passes with them.
 #[test]
 fn timers_of_a_task_fire_in_order() {

@@ -1,7 +1,10 @@
 //! Stories of tasks, compared as text.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
+use raddle::sync::atomic::Ordering::SeqCst;
 use raddle::{Checker, FailureKind, Report, Strategy};
 use tokio::sync::{Mutex, mpsc};
 
@@ -50,20 +53,20 @@ fn two_std_mutexes() {
     other.join().unwrap();
 }
 
-const TWO_MUTEXES: &str = "  main holds Mutex `left` (since stories.rs:30), waits at stories.rs:31 for Mutex `right`, held by main.1
-  main.1 holds Mutex `right` (since stories.rs:26), waits at stories.rs:27 for Mutex `left`, held by main
+const TWO_MUTEXES: &str = "  main holds Mutex `left` (since stories.rs:33), waits at stories.rs:34 for Mutex `right`, held by main.1
+  main.1 holds Mutex `right` (since stories.rs:29), waits at stories.rs:30 for Mutex `left`, held by main
 
    step │ main              │ main.1
-      1 │ spawn main.1 :25  │
-      2 │ lock left :30     │
-      3 │                   │ lock right :26
-      4 │ ⏳ lock right :31 │
-      5 │                   │ ⏳ lock left :27
+      1 │ spawn main.1 :28  │
+      2 │ lock left :33     │
+      3 │                   │ lock right :29
+      4 │ ⏳ lock right :34 │
+      5 │                   │ ⏳ lock left :30
 
-  left was made at stories.rs:22
-  right was made at stories.rs:23
+  left was made at stories.rs:25
+  right was made at stories.rs:26
 
-  why:    fails when main.1 locks right (:26) before main does (:31), not the other way round";
+  why:    fails when main.1 locks right (:29) before main does (:34), not the other way round";
 
 /// The headline has the number of executions; everything after it is that of two mutexes of std, but for
 /// the lines of the source.
@@ -101,12 +104,61 @@ fn a_receiver_that_waits_for_ever_is_named_with_its_channel() {
     assert_eq!(text, NEVER_SENT);
 }
 
-const NEVER_SENT: &str = "  main waits at stories.rs:89 for main.1 to end
-  main.1 waits at stories.rs:88 for a message from mpsc
+/// A future that forgets its waker.
+struct Forgetful(Arc<raddle::sync::atomic::AtomicBool>);
+
+impl Future for Forgetful {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        match self.0.load(SeqCst) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+}
+
+fn forgotten_waker() {
+    raddle::future::block_on(async {
+        let ready = Arc::new(raddle::sync::atomic::AtomicBool::new(false));
+        let task = raddle::future::spawn(Forgetful(Arc::clone(&ready)));
+        ready.store(true, SeqCst);
+        task.await.unwrap();
+    });
+}
+
+/// The message has the type of the future and the line of the task, and the awaiting task at its own line.
+#[test]
+fn a_waker_that_is_never_called_is_a_lost_wake_up_of_its_future() {
+    let report = Checker::new().run(forgotten_waker);
+    assert_eq!(report.failures[0].kind, FailureKind::LostWakeup);
+    let text = story(&report);
+    let (_, text) = text.split_once("\n\n").unwrap();
+    assert_eq!(text, FORGOTTEN);
+}
+
+const FORGOTTEN: &str = "  main.1 waits at stories.rs:124 for a wake-up of checks::stories::Forgetful
+  no thread calls its waker
+  main waits at stories.rs:126 for main.1 to end
+  help: register the waker before the last look at the condition, and call it after each change of the condition
+
+   step │ main                     │ main.1
+      1 │ spawn main.1 :124        │
+      2 │                          │ load ready = false :114
+      3 │ store true to ready :125 │
+      4 │ ⏳ join main.1 :126      │
+      5 │                          │ ⏳ wait to be woken :124
+
+  ready was made at stories.rs:123
+
+  why:    fails when main.1 loads ready (:114) before main stores to ready (:125), not the other way round";
+
+const NEVER_SENT: &str = "  main waits at stories.rs:92 for main.1 to end
+  main.1 waits at stories.rs:91 for a message from mpsc
 
    step │ main               │ main.1
-      1 │ spawn main.1 :88   │
-      2 │ ⏳ join main.1 :89 │
-      3 │                    │ ⏳ receive from mpsc :88
+      1 │ spawn main.1 :91   │
+      2 │ ⏳ join main.1 :92 │
+      3 │                    │ ⏳ receive from mpsc :91
 
-  mpsc was made at stories.rs:87";
+  mpsc was made at stories.rs:90";

@@ -5,6 +5,7 @@
 
 mod barrier;
 pub mod broadcast;
+mod errors;
 mod fair;
 pub mod mpsc;
 mod mutex;
@@ -17,15 +18,14 @@ mod semaphore;
 pub mod watch;
 
 pub use barrier::{Barrier, BarrierWaitResult};
+pub use errors::AcquireError;
 pub use mutex::{Mutex, MutexGuard, OwnedMutexGuard, TryLockError};
 pub use notify::Notify;
 pub use once_cell::{OnceCell, SetError};
 pub use rwlock::{
     OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
-pub use semaphore::{
-    AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
-};
+pub use semaphore::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError};
 
 /// Futures of this module.
 pub mod futures {

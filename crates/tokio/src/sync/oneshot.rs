@@ -12,7 +12,11 @@ use raddle_engine::object::channel::{Call, Channel};
 
 use crate::object::{Place, Shared, State, set_waker, wake_all};
 
-pub use real::sync::oneshot::error;
+/// Errors of the channel.
+pub mod error {
+    pub use crate::sync::errors::RecvError;
+    pub use real::sync::oneshot::error::TryRecvError;
+}
 
 use error::{RecvError, TryRecvError};
 
@@ -56,16 +60,6 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
         is_done: false,
     };
     (sender, receiver)
-}
-
-/// Returns an error of the receiver, which only tokio can make.
-fn dropped() -> RecvError {
-    let (_, mut receiver) = real::sync::oneshot::channel::<()>();
-    let mut context = Context::from_waker(Waker::noop());
-    match Pin::new(&mut receiver).poll(&mut context) {
-        Poll::Ready(Err(error)) => error,
-        _ => unreachable!("the sender was dropped"),
-    }
 }
 
 /// Sends the message.
@@ -233,7 +227,7 @@ impl<T> Future for Receiver<T> {
                 this.shared.declare(&mut this.wait, place, Call::Receive);
                 return Poll::Pending;
             }
-            None => Err(dropped()),
+            None => Err(RecvError(())),
         };
         drop(state);
         this.wait.end();

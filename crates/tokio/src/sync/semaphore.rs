@@ -6,26 +6,15 @@ use std::sync::Arc;
 
 use raddle_engine::object::fair::Access;
 
+use super::errors::AcquireError;
 use super::fair::{Fair, Taken};
 use crate::object::Place;
 
-pub use real::sync::{AcquireError, TryAcquireError};
+pub use real::sync::TryAcquireError;
 
 /// A fair counting semaphore, as `tokio::sync::Semaphore`.
 pub struct Semaphore {
     permits: Fair,
-}
-
-/// Returns the error of a closed semaphore, which only tokio can make.
-fn closed() -> AcquireError {
-    let closed = real::sync::Semaphore::new(0);
-    closed.close();
-    let mut request = std::pin::pin!(closed.acquire());
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match request.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(Err(error)) => error,
-        _ => unreachable!("a closed semaphore refuses"),
-    }
 }
 
 fn refused(taken: Taken) -> TryAcquireError {
@@ -97,7 +86,7 @@ impl Semaphore {
                     permits: permits as usize,
                     place,
                 }),
-                false => Err(closed()),
+                false => Err(AcquireError(())),
             }
         }
     }
@@ -145,7 +134,7 @@ impl Semaphore {
                     permits,
                     place,
                 }),
-                false => Err(closed()),
+                false => Err(AcquireError(())),
             }
         }
     }

@@ -13,7 +13,11 @@ use raddle_engine::object::serial::{Call, Serial};
 
 use crate::object::{Place, Shared, State, wake_all};
 
-pub use real::sync::watch::error;
+/// Errors of the channel.
+pub mod error {
+    pub use crate::sync::errors::RecvError;
+    pub use real::sync::watch::error::SendError;
+}
 
 use error::{RecvError, SendError};
 
@@ -50,16 +54,6 @@ pub fn channel<T>(init: T) -> (Sender<T>, Receiver<T>) {
         place,
     };
     (sender, receiver)
-}
-
-/// Returns the error of a receiver without senders, which only tokio can make.
-fn no_sender() -> RecvError {
-    let (_, mut receiver) = real::sync::watch::channel(());
-    let changed = std::pin::pin!(receiver.changed());
-    match changed.poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(Err(error)) => error,
-        _ => unreachable!("the sender was dropped"),
-    }
 }
 
 /// A reference to the value, which keeps senders out.
@@ -291,7 +285,7 @@ impl<T> Receiver<T> {
     pub fn has_changed(&self) -> Result<bool, RecvError> {
         let (state, _) = self.watched.shared.call(Location::caller(), Call::Receive);
         match state.senders {
-            0 => Err(no_sender()),
+            0 => Err(RecvError(())),
             _ => Ok(state.version != self.seen),
         }
     }
@@ -334,7 +328,7 @@ impl<T> Receiver<T> {
         }
         if state.senders == 0 {
             wait.end();
-            return Poll::Ready(Err(no_sender()));
+            return Poll::Ready(Err(RecvError(())));
         }
         state.changed.push(context.waker().clone());
         drop(state);
@@ -362,7 +356,7 @@ impl<T> Receiver<T> {
                 }
                 drop(value);
                 if is_closed {
-                    return Err(no_sender());
+                    return Err(RecvError(()));
                 }
                 let mut wait = Wait::new();
                 let changed = std::future::poll_fn(|context| {

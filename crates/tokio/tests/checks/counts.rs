@@ -168,8 +168,9 @@ fn a_set_of_tasks_has_every_order() {
     let report = exhaustive.run(|| {
         raddle::future::block_on(async {
             let mut set = JoinSet::new();
-            set.spawn(async { 1 });
-            set.spawn(async { 2 });
+            let handles = [set.spawn(async { 1 }), set.spawn(async { 2 })];
+            // Both have ended before the first is taken, so that the set has to know their order.
+            raddle::assume(handles.iter().all(tokio::task::AbortHandle::is_finished));
             let all: Vec<u32> = set.join_all().await;
             seen.lock().unwrap().insert(all);
         });

@@ -82,6 +82,39 @@ fn a_task_that_waits_for_two_things_names_both() {
     assert!(both, "{text}");
 }
 
+/// Errors, `join!` and `select!` use nothing of tokio's that a check would have to see.
+#[test]
+fn every_behaviour_is_claimed_with_errors_and_macros() {
+    let report = Checker::new().strategy(Strategy::Exhaustive).run(|| {
+        raddle::future::block_on(async {
+            let permits = Arc::new(tokio::sync::Semaphore::new(0));
+            let closing = Arc::clone(&permits);
+            let (sender, receiver) = tokio::sync::oneshot::channel::<u32>();
+            let (watched, mut watching) = tokio::sync::watch::channel(0);
+            let task = tokio::spawn(async move {
+                drop((sender, watched));
+                closing.close();
+            });
+            let lock = Mutex::new(0);
+            let _held = lock.try_lock();
+            assert!(lock.try_lock().is_err());
+            let (first, second) = tokio::join!(receiver, watching.changed());
+            assert!(first.is_err() && second.is_err());
+            tokio::select! {
+                permit = permits.acquire() => assert!(permit.is_err()),
+                () = std::future::pending() => {}
+            }
+            task.await.unwrap();
+        });
+    });
+    report.assert_ok();
+    assert!(report.exhausted, "{report}");
+    assert!(
+        report.shared_locals().is_empty() && report.unclear_locals().is_empty(),
+        "{report}"
+    );
+}
+
 #[tokio::main]
 async fn ordinary_program() -> u32 {
     let task = tokio::spawn(async { 4 });

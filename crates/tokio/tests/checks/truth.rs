@@ -60,7 +60,7 @@ scripts! {
         note!(record, poll(&mut second).is_some(), poll(&mut first).is_some());
         note!(record, poll(&mut third).is_some());
         drop(guard);
-        // Granted to the second, which was polled first; nobody else gets it.
+        // Granted to the second, which was polled first; no other request gets it.
         note!(record, lock.try_lock().is_ok(), poll(&mut first).is_some());
         // Its cancellation passes the lock on.
         drop(second);

@@ -29,6 +29,7 @@ pages! {
     between_runs = "between-runs.md"
     many_machines = "many-machines.md"
     messages = "messages.md"
+    async_programs = "async.md"
     native = "native.md"
     native_rust = "native-rust.md"
     adopting = "adopting.md"

@@ -1,7 +1,7 @@
 //! Expands options and a function into a test for `cargo test`.
 //!
 //! The user's function moves, unchanged, into a function of the same name that has the plain test
-//! attribute and passes it to `raddle`. Every path is absolute, so that no item in the user's scope can
+//! attribute and passes it to `raddle`; the future of an `async` function is run by `block_on`. Every path is absolute, so that no item in the user's scope can
 //! shadow it, and every token of the user keeps its span.
 
 use proc_macro2::{Ident, Span, TokenStream};
@@ -44,6 +44,10 @@ fn test(options: &Options, function: &TestFunction) -> TokenStream {
         .clone()
         .unwrap_or_else(|| quote!(::raddle));
     let configure = configuration(options);
+    let body_of_check = match signature.asyncness {
+        Some(_) => quote!(|| #raddle::future::block_on(#name())),
+        None => quote!(#name),
+    };
     quote! {
         #[::core::prelude::v1::test]
         #(#attributes)*
@@ -52,7 +56,7 @@ fn test(options: &Options, function: &TestFunction) -> TokenStream {
             #raddle::__private::test(
                 ::core::concat!(::core::module_path!(), "::", ::core::stringify!(#name)),
                 #configure,
-                #name,
+                #body_of_check,
             );
         }
     }

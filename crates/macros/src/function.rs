@@ -8,7 +8,7 @@ use syn::{Attribute, Safety, Signature, Token, Visibility, token};
 
 use crate::faults::Faults;
 
-/// A function that can be a test: no parameters, no generics, no qualifiers.
+/// A function that can be a test: no parameters, no generics, no qualifier but `async`.
 pub struct TestFunction {
     pub attributes: Vec<Attribute>,
     pub visibility: Visibility,
@@ -71,10 +71,6 @@ impl TestFunction {
         faults.add_if_present(
             &self.signature.constness,
             "a raddle test cannot be `const`: remove the keyword",
-        );
-        faults.add_if_present(
-            &self.signature.asyncness,
-            "a raddle test cannot be `async`: remove the keyword and run the future in the body",
         );
         if let Safety::Unsafe(keyword) = &self.signature.safety {
             faults.add(

@@ -12,6 +12,7 @@ mod function;
 mod options;
 #[cfg(test)]
 mod tests;
+mod tokio;
 
 macro_rules! attribute {
     (
@@ -55,3 +56,12 @@ macro_rules! attribute {
 }
 
 raddle_settings::settings!(attribute);
+
+/// For `raddle-tokio`, which re-exports it as `test`: turns an `async` function into a check.
+///
+/// The options are those of `#[raddle::test]`. Those of tokio's attribute that choose a runtime are accepted and have
+/// no effect. With `uncontrolled` the test is an ordinary one of tokio.
+#[proc_macro_attribute]
+pub fn tokio_test(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    tokio::expand(arguments.into(), item.into()).into()
+}

@@ -22,6 +22,8 @@ fn text(failure: &Failure, config: &Config) -> String {
         (FailureKind::TooLong, MaxSteps::FailAfter(most)) => {
             format!("exceeded max_steps bound {most}\n")
         }
+        // Shuttle's word for it, which suites expect.
+        (FailureKind::LostWakeup, _) => "deadlock! a wake-up is lost\n".to_owned(),
         _ => String::new(),
     };
     match &config.failure_persistence {

@@ -38,6 +38,10 @@ const USES: &[(&str, &[&str])] = &[
     ("raddle-loom", &["raddle", "raddle-check"]),
     ("raddle-shuttle", &["raddle", "raddle-check"]),
     (
+        "raddle-tokio",
+        &["raddle", "raddle-check", "raddle-engine", "raddle-macros"],
+    ),
+    (
         "raddle-native",
         &["raddle-check", "raddle-engine", "raddle-settings"],
     ),

@@ -111,6 +111,17 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
         ],
     ),
     (
+        "tokio",
+        &[
+            ("runtime", &["task", "object"]),
+            ("task", &["object"]),
+            ("sync", &["time", "object"]),
+            ("time", &["object"]),
+            ("macros", &["object"]),
+            ("object", &[]),
+        ],
+    ),
+    (
         "native",
         &[
             (
@@ -252,6 +263,7 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
     (
         "macros",
         &[
+            ("tokio", &["expand"]),
             ("expand", &["function", "options"]),
             ("function", &["faults"]),
             ("options", &["faults"]),

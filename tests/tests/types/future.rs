@@ -50,16 +50,32 @@ fn a_future_is_polled_at_the_first_call_when_woken_and_once_spuriously() {
 fn a_waker_that_is_registered_too_late_is_a_failure() {
     let checker = Checker::new().strategy(Strategy::Exhaustive);
     let report = checker.run(|| _ = polls_until_ready(false));
-    let kind = report.failures[0].kind;
-    let lost = [FailureKind::Deadlock, FailureKind::LostWakeup];
-    assert!(lost.contains(&kind), "{kind:?}");
-    assert!(report.failures[0].to_string().contains("wait for Waker"));
+    let failure = &report.failures[0];
+    assert_eq!(failure.kind, FailureKind::LostWakeup);
+    let text = failure.to_string();
+    let wait = "for a wake-up of core::future::poll_fn::PollFn\n  no thread calls its waker\n";
+    assert!(text.contains(wait), "{text}");
 }
 
 #[test]
-fn a_future_that_is_never_woken_is_a_deadlock() {
+fn a_future_that_is_never_woken_is_a_lost_wake_up() {
     let report = Checker::new().run(|| block_on(std::future::pending()));
-    assert_eq!(report.failures[0].kind, FailureKind::Deadlock);
+    assert_eq!(report.failures[0].kind, FailureKind::LostWakeup);
+    let text = report.failures[0].to_string();
+    let line = "  main waits at tests/tests/types/future.rs:62 for a wake-up of core::future::pending::Pending\n";
+    assert!(text.contains(line), "{text}");
+}
+
+#[raddle::test]
+async fn a_test_may_be_async() {
+    assert_eq!(spawn(async { 3 }).await.unwrap(), 3);
+}
+
+#[raddle::test(strategy = "exhaustive", seed = 7)]
+async fn an_async_test_may_have_a_result_and_options() -> Result<(), raddle::future::JoinError> {
+    let task = spawn(async { 3 });
+    assert_eq!(task.await?, 3);
+    Ok(())
 }
 
 #[test]

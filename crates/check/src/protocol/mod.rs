@@ -4,6 +4,7 @@
 //! A front end intercepts a call, provides its object and its site, and calls the functions here.
 //! They are generic over [`Perform`], the runtime of the front end, and inlined.
 
+pub mod awaits;
 pub mod channel;
 pub mod condvar;
 pub mod lock;

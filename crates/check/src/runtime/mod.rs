@@ -48,7 +48,7 @@ use raddle_engine::object::Object;
 use raddle_engine::object::once::Once;
 use raddle_engine::{
     ChangedSite, Execution, Exploration, LocationId, ObjectId, Operation, Reply, SiteId, Step,
-    ThreadId, ThreadPath, World,
+    ThreadId, ThreadPath, WaitId, World,
 };
 use raddle_report::{Names, Place};
 
@@ -364,6 +364,20 @@ impl Context {
             return self.retry_after_stop(operation, site);
         }
         self.with_world(|world| world.reply(thread))
+    }
+
+    /// Declares that the calling thread waits for an operation of one of its futures.
+    pub(crate) fn declare_wait(
+        &self,
+        id: Option<WaitId>,
+        place: &'static Location<'static>,
+        operation: impl FnOnce(&mut World) -> Operation,
+    ) -> WaitId {
+        let (thread, site) = (self.thread.get(), self.site(place));
+        self.with_world(|world| {
+            let operation = operation(world);
+            world.declare_wait(id, thread, operation, site)
+        })
     }
 
     /// Returns the location of a controlled atomic in this execution.

@@ -78,6 +78,9 @@ pub struct Execution {
     /// After a deadlock, too many events or the end of the time, by [`ThreadId`]: the pending operation of
     /// each blocked thread, and its site.
     pub pending: Vec<Option<(Operation, SiteId)>>,
+    /// The declared waits of each task among the blocked threads that has more than one; one that has
+    /// one wait has that as its pending operation.
+    pub awaits: Vec<(ThreadId, Operation, SiteId)>,
     /// After the time was over, by [`ThreadId`]: the next operation of each thread that has not ended.
     pub positions: Vec<Option<(Operation, SiteId)>>,
     /// After a livelock: the threads in spin loops.
@@ -133,6 +136,7 @@ impl Execution {
         self.location_names.reset();
         self.port_lists.clear();
         self.pending.clear();
+        self.awaits.clear();
         self.positions.clear();
         self.spinning.clear();
         self.panics.clear();

@@ -54,6 +54,10 @@ pub enum Call {
     HangUp,
     /// Removes the receiver.
     Leave,
+    /// Refuses further messages; those that were sent can be received.
+    Close,
+    /// Reads the state.
+    Look,
 }
 
 tables! {
@@ -67,6 +71,8 @@ tables! {
         "clone" => Clone,
         "hang-up" => HangUp,
         "leave" => Leave,
+        "close" => Close,
+        "look" => Look,
     }
 }
 
@@ -82,11 +88,13 @@ impl Request for Call {
             Call::Clone => "clone",
             Call::HangUp => "hang-up",
             Call::Leave => "leave",
+            Call::Close => "close",
+            Call::Look => "look",
         }
     }
 
     fn gives_back(self) -> bool {
-        matches!(self, Call::HangUp | Call::Leave)
+        matches!(self, Call::HangUp | Call::Leave | Call::Close)
     }
 
     fn remark(self, reply: Reply) -> Option<&'static str> {
@@ -104,15 +112,16 @@ impl Request for Call {
 
     fn changed_nothing(self, reply: Reply) -> bool {
         let tries = matches!(self, Call::TrySend | Call::TryReceive);
-        tries
-            && matches!(
-                reply.to_exchange(),
-                Exchange::Unmatched | Exchange::Disconnected
-            )
+        self == Call::Look
+            || tries
+                && matches!(
+                    reply.to_exchange(),
+                    Exchange::Unmatched | Exchange::Disconnected
+                )
     }
 
     fn polls(self) -> bool {
-        matches!(self, Call::TrySend | Call::TryReceive)
+        matches!(self, Call::TrySend | Call::TryReceive | Call::Look)
     }
 }
 
@@ -191,7 +200,8 @@ impl Machine for Channel {
             Call::Delivered(number) => !self.messages.contains(&number) || !self.has_receiver,
             Call::Receive => self.bound == 0 || !self.messages.is_empty() || self.senders == 0,
             Call::Accept { timeout } => timeout || self.handed.is_some() || self.senders == 0,
-            Call::TrySend | Call::TryReceive | Call::Clone | Call::HangUp | Call::Leave => true,
+            Call::TrySend | Call::TryReceive | Call::Look => true,
+            Call::Clone | Call::HangUp | Call::Leave | Call::Close => true,
         }
     }
 
@@ -229,6 +239,11 @@ impl Machine for Channel {
                 self.senders = self.senders.saturating_sub(1);
                 return Reply::DONE;
             }
+            Call::Look => return Reply::DONE,
+            Call::Close => {
+                self.has_receiver = false;
+                return Reply::DONE;
+            }
             Call::Leave => {
                 self.has_receiver = false;
                 if self.bound > 0 {
@@ -249,8 +264,9 @@ impl Machine for Channel {
         let received = |number: u32| 4 + 2 * number;
         let answer = match call {
             Call::Clone => return Synchronization::NONE,
+            Call::Look => return Synchronization::acquire(senders_gone).and_acquire(receiver_gone),
             Call::HangUp => return Synchronization::release(senders_gone),
-            Call::Leave => return Synchronization::release(receiver_gone),
+            Call::Leave | Call::Close => return Synchronization::release(receiver_gone),
             _ => reply.to_exchange(),
         };
         match (call, answer) {

@@ -1,7 +1,7 @@
 //! Effects of calls on locks of any kind.
 //!
-//! A lock is a `Mutex`, an `RwLock`, or the exclusion of a monitor; each declares its effects in
-//! its own file. A wait on a condition variable is an unlock, and later a lock at the site of the
+//! A lock is a `Mutex`, an `RwLock`, one of the two that a `Fair` semaphore implements, or the
+//! exclusion of a monitor; each declares its effects in its own file. A wait on a condition variable is an unlock, and later a lock at the site of the
 //! wait. A thread that re-enters a monitor after a wait takes it again; the wait does not count as
 //! a wait for the lock. Semaphores have no holder, and channels hold nothing.
 

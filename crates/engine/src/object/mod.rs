@@ -13,6 +13,7 @@ pub mod channel;
 pub mod condvar;
 pub mod counted;
 pub mod effect;
+pub mod fair;
 pub mod monitor;
 pub mod mutex;
 pub mod once;
@@ -20,7 +21,9 @@ pub mod parker;
 pub mod port;
 pub mod rwlock;
 pub mod semaphore;
+pub mod serial;
 pub(crate) mod synchronization;
+pub mod task;
 
 use crate::base::ids::ThreadId;
 use crate::base::outcome::Outcome;
@@ -437,6 +440,8 @@ machines! {
     Condvar(condvar, "condvar");
     /// Handles of a shared value.
     Counted(counted, "counted");
+    /// A semaphore that is first in, first out.
+    Fair(fair, "fair");
     /// A monitor.
     Monitor(monitor, "monitor");
     /// A mutual-exclusion lock.
@@ -451,6 +456,10 @@ machines! {
     RwLock(rwlock, "rwlock");
     /// A counting or binary semaphore.
     Semaphore(semaphore, "semaphore");
+    /// An object whose state the front end keeps.
+    Serial(serial, "serial");
+    /// A task.
+    Task(task, "task");
 }
 
 #[cold]

@@ -20,6 +20,7 @@ use crate::base::words::{Problem, Reader, tables};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parker {
     owner: Option<ThreadId>,
+    is_waker: bool,
     token: bool,
 }
 
@@ -73,6 +74,7 @@ impl Parker {
     pub fn new(owner: ThreadId) -> Self {
         Parker {
             owner: Some(owner),
+            is_waker: false,
             token: false,
         }
     }
@@ -81,8 +83,22 @@ impl Parker {
     pub fn of_any() -> Self {
         Parker {
             owner: None,
+            is_waker: false,
             token: false,
         }
+    }
+
+    /// Creates the parker of a task, without its token: wakers set it.
+    pub fn of_task() -> Self {
+        Parker {
+            is_waker: true,
+            ..Parker::of_any()
+        }
+    }
+
+    /// True for the parker of a task.
+    pub fn is_waker(&self) -> bool {
+        self.is_waker
     }
 
     /// Returns the thread that parks here, for messages, if there is only one. (The search may use

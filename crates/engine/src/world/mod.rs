@@ -6,6 +6,7 @@
 //! unobserved, up to its next operation. The set of enabled threads is updated as operations are
 //! announced and performed, so the cost of a decision does not depend on the number of threads.
 
+mod awaits;
 mod barriers;
 mod beside_polls;
 mod cells;
@@ -40,6 +41,8 @@ use crate::model::ending::{Ending, Record};
 use crate::model::execution::{Execution, ThreadInfo};
 use crate::model::operation::Operation;
 use crate::object::{Call, mutex};
+use awaits::DeclaredWaits;
+pub use awaits::WaitId;
 use policy::SpuriousCounts;
 use polling::Waits;
 use positions::Positions;
@@ -84,6 +87,7 @@ pub struct State {
     spinners: Vec<Spinner>,
     /// Waits since the end of the program.
     polls: Vec<Waits>,
+    declared_waits: DeclaredWaits,
 }
 
 #[derive(Clone, Debug)]
@@ -270,6 +274,7 @@ impl State {
         pending.extend(threads.map(|(index, (info, thread))| {
             waits(index, info, thread).then_some((thread.pending, thread.site))
         }));
+        self.declared_waits.record(&mut self.execution);
     }
 
     fn reset(&mut self, with_views: bool, with_order: bool) {
@@ -282,6 +287,7 @@ impl State {
         self.watches = false;
         self.spinners.clear();
         self.polls.clear();
+        self.declared_waits.reset();
         for calls in &mut self.calls[..self.objects] {
             calls.waiting.clear();
             calls.last = None;

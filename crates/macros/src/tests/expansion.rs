@@ -23,6 +23,17 @@ fn counter() {
 }
 
 #[test]
+fn the_future_of_an_async_function_is_run() {
+    let expansion = pretty("crate = my::raddle", "async fn counter() { work().await; }");
+    let body = "        || my::raddle::future::block_on(counter()),\n";
+    assert!(expansion.contains(body), "{expansion}");
+    assert!(
+        expansion.contains("    async fn counter() {\n"),
+        "{expansion}"
+    );
+}
+
+#[test]
 fn every_option_calls_its_setter_in_order() {
     let arguments = r#"
         strategy = "pct", max_executions = 50_000, max_time = "20s", max_events = 1_000,

@@ -42,7 +42,6 @@ fn it_is_not_generic() {
 fn it_has_no_qualifiers() {
     for (qualifier, advice) in [
         ("const", ""),
-        ("async", " and run the future in the body"),
         ("unsafe", " and use an `unsafe` block in the body"),
         ("extern", ""),
     ] {
@@ -70,14 +69,14 @@ fn it_has_one_test_attribute() {
 fn all_are_reported_at_once() {
     let found = errors(
         "",
-        "#[test] async unsafe fn name<T>(value: T) where T: Copy {}",
+        "#[test] const unsafe fn name<T>(value: T) where T: Copy {}",
     );
     let places: Vec<_> = found.iter().map(|(place, _)| place.as_str()).collect();
     assert_eq!(
         places,
         [
             "#[test]",
-            "async",
+            "const",
             "unsafe",
             "<T>",
             "where T: Copy",

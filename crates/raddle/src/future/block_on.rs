@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use super::{Signal, runtime};
+use super::{Signal, name_of, runtime, suspend};
 
 /// Runs a future to its end on the calling thread.
 ///
@@ -36,7 +36,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 pub fn __block_on_thread<F: Future>(future: F) -> F::Output {
     let place = Location::caller();
     let task = Arc::new(Task {
-        woken: Signal::new("Waker"),
+        woken: Signal::of_task(name_of::<F>()),
     });
     let waker = Waker::from(Arc::clone(&task));
     let mut context = Context::from_waker(&waker);
@@ -45,7 +45,7 @@ pub fn __block_on_thread<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        task.woken.wait_or_wake_spuriously(place);
+        suspend(&task.woken, place);
     }
 }
 

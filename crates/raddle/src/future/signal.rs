@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use raddle_engine::object::{Object, parker::Call, parker::Parker};
-use raddle_engine::{Chance, Operation};
+use raddle_engine::{Chance, Operation, Reply};
 
 use crate::plain;
 use raddle_check::protocol;
@@ -14,6 +14,8 @@ use raddle_check::runtime::{Context, Identity, Made};
 pub struct Signal {
     identity: Identity,
     made: Made,
+    /// True for the token of a task, which its wakers set.
+    is_waker: bool,
     /// Used outside checks.
     plain: plain::signal::Signal,
 }
@@ -23,6 +25,7 @@ impl Signal {
     #[track_caller]
     pub const fn new(kind: &'static str) -> Self {
         Signal {
+            is_waker: false,
             identity: Identity::new(),
             made: Made {
                 kind,
@@ -32,13 +35,21 @@ impl Signal {
         }
     }
 
+    /// Creates the token of a task without it; `future` is the type of the future.
+    #[track_caller]
+    pub(super) const fn of_task(future: &'static str) -> Self {
+        let mut signal = Signal::new(future);
+        signal.is_waker = true;
+        signal
+    }
+
     /// Sets the token.
     #[track_caller]
     pub fn set(&self) {
         let place = Location::caller();
         match using(&self.identity, &self.made, place) {
             None => self.plain.set(),
-            Some(context) => self.call(context, Call::Unpark, place),
+            Some(context) => _ = self.call(context, Call::Unpark, place),
         }
     }
 
@@ -58,21 +69,38 @@ impl Signal {
         self.call(context, Call::Park { timeout: false }, place);
     }
 
+    /// Takes the token, after waiting for it, or times out, as it always may; true in that case.
+    pub(super) fn wait_or_time_out(&self, place: &'static Location<'static>) -> bool {
+        match using(&self.identity, &self.made, place) {
+            None => {
+                self.plain.wait();
+                false
+            }
+            Some(context) => {
+                let park = Call::Park { timeout: true };
+                self.call(context, park, place).to_answer()
+            }
+        }
+    }
+
     /// Takes the token, after waiting for it.
     #[track_caller]
     pub fn wait(&self) {
         let place = Location::caller();
         match using(&self.identity, &self.made, place) {
             None => self.plain.wait(),
-            Some(context) => self.call(context, Call::Park { timeout: false }, place),
+            Some(context) => _ = self.call(context, Call::Park { timeout: false }, place),
         }
     }
 
-    fn call(&self, context: &Context, call: Call, place: &'static Location<'static>) {
+    fn call(&self, context: &Context, call: Call, place: &'static Location<'static>) -> Reply {
         protocol::call(context, place, call, |world| {
             context.object(world, &self.identity, self.made, || {
-                Object::Parker(Parker::of_any())
+                Object::Parker(match self.is_waker {
+                    true => Parker::of_task(),
+                    false => Parker::of_any(),
+                })
             })
-        });
+        })
     }
 }

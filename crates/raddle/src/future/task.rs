@@ -8,11 +8,26 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use super::Signal;
+#[cfg(feature = "check")]
+use raddle_engine::{Operation, ThreadId, object::task::Call};
+
+#[cfg(feature = "check")]
+use super::control::TaskObject;
 use super::runtime;
-use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Mutex, MutexGuard};
+use super::{Signal, name_of, suspend};
 use crate::thread;
+#[cfg(feature = "check")]
+use raddle_check::protocol::awaits::Wait;
+
+/// The calls of a task, which only a check distinguishes.
+#[cfg(not(feature = "check"))]
+enum Call {
+    Poll,
+    Abort,
+    End,
+    Join,
+    IsFinished,
+}
 
 /// Starts a task, which runs beside the caller.
 ///
@@ -35,14 +50,11 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let task = Task::new();
+    let task = Task::new(name_of::<F>());
     let inside = runtime::add(&task.control);
     let body = Arc::clone(&task);
     let thread = thread::spawn(move || runtime::enter(inside, || body.run(future)));
-    JoinHandle {
-        task,
-        thread: Some(thread),
-    }
+    JoinHandle::new(task, thread)
 }
 
 /// Starts a task whose values need not be `Send`, on a thread of the check.
@@ -57,63 +69,63 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let task = Task::new();
+    let task = Task::new(name_of::<F>());
     let inside = runtime::add(&task.control);
     let body = Arc::clone(&task);
     let run = move || runtime::enter(inside, || body.run(future));
-    JoinHandle {
-        task,
-        thread: Some(thread::__spawn_unsendable(run)),
-    }
+    JoinHandle::new(task, thread::__spawn_unsendable(run))
 }
 
 /// The part of a task that does not depend on its result.
+///
+/// Each call is one operation of the engine, after which no other thread runs until the call has changed the state. So
+/// the lock of the state is one of std's.
 pub(super) struct Control {
-    aborted: AtomicBool,
+    #[cfg(feature = "check")]
+    object: TaskObject,
     woken: Signal,
-    progress: Mutex<Progress>,
+    state: std::sync::Mutex<State>,
     /// The place where the task was started, which stands for its own operations.
     place: &'static Location<'static>,
 }
 
-enum Progress {
-    /// Running, with the waker of the task that waits for its end.
-    Running(Option<Waker>),
-    /// Ended, with the result in its place.
-    Ended,
+#[derive(Default)]
+struct State {
+    is_aborted: bool,
+    has_ended: bool,
+    /// The waker of the task that waits for the end.
+    waker: Option<Waker>,
 }
 
 impl Control {
+    /// Performs the operation of a call, and returns the state.
+    #[cfg_attr(
+        not(feature = "check"),
+        expect(unused_variables, reason = "only a check has operations")
+    )]
+    fn call(
+        &self,
+        call: Call,
+        place: &'static Location<'static>,
+    ) -> std::sync::MutexGuard<'_, State> {
+        #[cfg(feature = "check")]
+        self.object.call(call, place);
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     #[track_caller]
     pub(super) fn abort(&self) {
-        self.aborted.store(true, Ordering::SeqCst);
+        self.call(Call::Abort, Location::caller()).is_aborted = true;
         self.woken.set();
     }
 
     fn is_aborted(&self) -> bool {
-        let aborted = &self.aborted;
-        #[cfg(feature = "check")]
-        let aborted = aborted.__load_at(Ordering::SeqCst, self.place);
-        #[cfg(not(feature = "check"))]
-        let aborted = aborted.load(Ordering::SeqCst);
-        aborted
-    }
-
-    #[cfg_attr(
-        not(feature = "check"),
-        expect(unused_variables, reason = "std has no places")
-    )]
-    fn progress(&self, place: &'static Location<'static>) -> MutexGuard<'_, Progress> {
-        #[cfg(feature = "check")]
-        let progress = self.progress.lock_at(place);
-        #[cfg(not(feature = "check"))]
-        let progress = self.progress.lock();
-        progress.unwrap_or_else(PoisonError::into_inner)
+        self.call(Call::Poll, self.place).is_aborted
     }
 
     #[track_caller]
     fn is_finished(&self) -> bool {
-        matches!(*self.progress(Location::caller()), Progress::Ended)
+        self.call(Call::IsFinished, Location::caller()).has_ended
     }
 }
 
@@ -137,20 +149,23 @@ enum Outcome<T> {
 
 struct Task<T> {
     control: Arc<Control>,
-    /// Set before the progress says that the task has ended. The lock is one of std's: no operation happens while it
+    /// Set before the state says that the task has ended. The lock is one of std's: no operation happens while it
     /// is held.
     outcome: std::sync::Mutex<Option<Outcome<T>>>,
 }
 
 impl<T> Task<T> {
+    /// Creates a task with a future of this type.
     #[track_caller]
-    fn new() -> Arc<Self> {
+    fn new(future: &'static str) -> Arc<Self> {
+        let place = Location::caller();
         Arc::new(Task {
             control: Arc::new(Control {
-                aborted: AtomicBool::new(false),
-                woken: Signal::new("Task"),
-                progress: Mutex::new(Progress::Running(None)),
-                place: Location::caller(),
+                #[cfg(feature = "check")]
+                object: TaskObject::new(place),
+                woken: Signal::of_task(future),
+                state: std::sync::Mutex::default(),
+                place,
             }),
             outcome: std::sync::Mutex::new(None),
         })
@@ -179,16 +194,18 @@ impl<T> Task<T> {
                 return Ok(output);
             }
             let control = &self.control;
-            control.woken.wait_or_wake_spuriously(control.place);
+            suspend(&control.woken, control.place);
         }
     }
 
     fn finish(&self, outcome: Outcome<T>) {
         *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-        let mut progress = self.control.progress(self.control.place);
-        let earlier = std::mem::replace(&mut *progress, Progress::Ended);
-        drop(progress);
-        if let Progress::Running(Some(waker)) = earlier {
+        let control = &self.control;
+        let mut state = control.call(Call::End, control.place);
+        state.has_ended = true;
+        let waker = state.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
             waker.wake();
         }
     }
@@ -198,9 +215,31 @@ impl<T> Task<T> {
 pub struct JoinHandle<T> {
     task: Arc<Task<T>>,
     thread: Option<thread::JoinHandle<()>>,
+    #[cfg(feature = "check")]
+    wait: Wait,
 }
 
 impl<T> JoinHandle<T> {
+    fn new(task: Arc<Task<T>>, thread: thread::JoinHandle<()>) -> Self {
+        JoinHandle {
+            task,
+            thread: Some(thread),
+            #[cfg(feature = "check")]
+            wait: Wait::new(),
+        }
+    }
+
+    /// Declares that the caller waits for the thread of the task to end.
+    #[cfg(feature = "check")]
+    fn declare_wait(&mut self, place: &'static Location<'static>) {
+        let thread = self.thread.as_ref().map(thread::JoinHandle::thread);
+        if let Some(index) = thread.and_then(|thread| thread.id().__index()) {
+            let target = ThreadId::new(index);
+            self.wait.declare(place, |_| Operation::Join { target });
+            super::__pending_at(place);
+        }
+    }
+
     /// Aborts the task: instead of being polled once more, its future is dropped. A task that has ended stays as it is.
     #[track_caller]
     pub fn abort(&self) {
@@ -236,22 +275,33 @@ impl<T> JoinHandle<T> {
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
+    #[track_caller]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let caller = Location::caller();
         let control = &self.task.control;
-        let mut progress = control.progress(control.place);
-        if let Progress::Running(waker) = &mut *progress {
-            let earlier = waker.replace(context.waker().clone());
-            drop(progress);
+        // A call through a trait object has no place of its own.
+        let place = match caller.file() == file!() {
+            true => control.place,
+            false => caller,
+        };
+        let mut state = control.call(Call::Join, place);
+        if !state.has_ended {
+            let earlier = state.waker.replace(context.waker().clone());
+            drop(state);
             drop(earlier);
+            #[cfg(feature = "check")]
+            self.declare_wait(place);
             return Poll::Pending;
         }
-        drop(progress);
+        drop(state);
         runtime::remove(control);
         let outcome = &self.task.outcome;
         let outcome = outcome
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
+        #[cfg(feature = "check")]
+        self.wait.end();
         match outcome.expect("a `JoinHandle` is polled after it was ready") {
             Outcome::Result(result) => Poll::Ready(result),
             Outcome::Panicked => {

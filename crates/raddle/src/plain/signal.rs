@@ -17,16 +17,16 @@ impl Signal {
         }
     }
 
+    /// Creates the token of a task without it.
+    #[cfg(not(feature = "check"))]
+    pub(crate) const fn of_task(future: &'static str) -> Self {
+        Signal::new(future)
+    }
+
     /// Sets the token.
     pub(crate) fn set(&self) {
         *self.is_set.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_one();
-    }
-
-    /// Takes the token, after waiting for it, as the controlled one does that may wake up spuriously.
-    #[cfg(not(feature = "check"))]
-    pub(crate) fn wait_or_wake_spuriously(&self, _place: &'static std::panic::Location<'static>) {
-        self.wait();
     }
 
     /// Takes the token, after waiting for it.

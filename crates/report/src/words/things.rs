@@ -1,9 +1,9 @@
 //! Locations, objects and cells of an execution, and descriptions of the operations on them.
 
 use raddle_engine::memory::races::Access;
-use raddle_engine::object::{Call, Object, channel, parker};
+use raddle_engine::object::{Call, Object, channel, parker, serial, task};
 use raddle_engine::{
-    Chance, Event, Execution, Grant, Operation, Ports, Received, ThreadId, UpdateKind,
+    Chance, Event, Execution, Grant, ObjectId, Operation, Ports, Received, ThreadId, UpdateKind,
 };
 
 use crate::data::place::Place;
@@ -258,6 +258,24 @@ impl Things {
                     self.describe_pending(&event.operation, execution)
                 )
             }
+            Operation::Call {
+                call: Call::Task(call),
+                ..
+            } => match call {
+                // A poll is shown by the steps in it, and a join by the wait or by its success.
+                task::Call::Poll | task::Call::Join if !event.reply.to_answer() => {
+                    NOTHING_UNEXPECTED.to_owned()
+                }
+                task::Call::End => NOTHING_UNEXPECTED.to_owned(),
+                task::Call::Poll => "find that it was aborted".to_owned(),
+                task::Call::IsFinished => {
+                    let what = self.describe_pending(&event.operation, execution);
+                    format!("{what}: {}", event.reply.to_answer())
+                }
+                task::Call::Join | task::Call::Abort => {
+                    self.describe_pending(&event.operation, execution)
+                }
+            },
             Operation::Call { call, .. } => {
                 let what = self.describe_pending(&event.operation, execution);
                 if let Some(remark) = call.remark(event.reply) {
@@ -295,7 +313,23 @@ impl Things {
                 object,
                 call: Call::Channel(call),
             } => channel_call(call, self.object(object.index())),
+            Operation::Call {
+                object,
+                call: Call::Serial(call),
+            } => serial_call(call, label, self.object(object.index())),
             Operation::Call { object, call } => match (call, &execution.objects[object.index()]) {
+                (Call::Parker(parker::Call::Park { .. }), Object::Parker(parker))
+                    if parker.is_waker() =>
+                {
+                    "wait to be woken".to_owned()
+                }
+                (Call::Parker(parker::Call::Unpark), Object::Parker(parker))
+                    if parker.is_waker() =>
+                {
+                    let task = parks_on(execution, *object);
+                    let task = task.map(|thread| title(execution, thread));
+                    format!("wake {}", task.as_deref().unwrap_or("a task"))
+                }
                 (Call::Parker(call), Object::Parker(parker)) => match (call, parker.owner()) {
                     (parker::Call::Park { .. }, Some(_)) => label.to_owned(),
                     (parker::Call::Unpark, Some(owner)) => {
@@ -308,6 +342,10 @@ impl Things {
                         format!("notify {}", self.object(object.index()))
                     }
                 },
+                (_, Object::Task(task)) => {
+                    let thread = task.thread().map(|thread| title(execution, thread));
+                    format!("{label} {}", thread.as_deref().unwrap_or("a task"))
+                }
                 (_, Object::Counted(counted)) => {
                     let ends = counted.ends().unwrap_or(*object);
                     format!("{label} {}", self.object(ends.index()))
@@ -337,6 +375,36 @@ pub(crate) fn access_verb(access: &Access) -> &'static str {
     if access.writes { "write" } else { "read" }
 }
 
+/// Returns the thread that waits for the token of a task, as far as the execution shows it.
+fn parks_on(execution: &Execution, task: ObjectId) -> Option<ThreadId> {
+    let parks = |operation: &Operation| {
+        matches!(
+            operation,
+            Operation::Call { object, call: Call::Parker(parker::Call::Park { .. }) } if *object == task
+        )
+    };
+    let mut events = execution.events.iter();
+    if let Some(event) = events.find(|event| parks(&event.operation)) {
+        return Some(event.id.thread);
+    }
+    let mut pending = execution.pending.iter();
+    let parked = pending.position(|it| it.is_some_and(|(operation, _)| parks(&operation)));
+    parked.map(ThreadId::new)
+}
+
+/// Describes a call on an object whose state the front end keeps.
+fn serial_call(call: &serial::Call, label: &str, name: &str) -> String {
+    let of = match call {
+        serial::Call::Wait => "for ",
+        serial::Call::Send | serial::Call::Subscribe => "to ",
+        serial::Call::Receive => "from ",
+        serial::Call::Cancel => "wait for ",
+        serial::Call::Look => "at ",
+        _ => "",
+    };
+    format!("{label} {of}{name}")
+}
+
 /// Describes a call on a channel.
 fn channel_call(call: &channel::Call, name: &str) -> String {
     match call {
@@ -348,5 +416,7 @@ fn channel_call(call: &channel::Call, name: &str) -> String {
         channel::Call::Clone => format!("clone sender of {name}"),
         channel::Call::HangUp => format!("drop sender of {name}"),
         channel::Call::Leave => format!("drop receiver of {name}"),
+        channel::Call::Close => format!("close {name}"),
+        channel::Call::Look => format!("look at {name}"),
     }
 }

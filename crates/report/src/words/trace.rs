@@ -8,12 +8,15 @@ use raddle_engine::check::notified::{self, Notification};
 use raddle_engine::check::panic::{Manner, Panic};
 use raddle_engine::check::race::DataRace;
 use raddle_engine::memory::races::Access;
+use raddle_engine::object::{Call, channel, fair};
 use raddle_engine::{Event, EventId, Execution, Operation, Schedule, SiteId, ThreadId};
 
 use crate::data::effect::Effect;
 use crate::data::insight::RecordedExecution;
 use crate::data::place::{CodePlace, Place};
-use crate::data::trace::{CellAccess, Trace, TraceSpan, TraceStep, TraceThread};
+use crate::data::trace::{
+    CellAccess, NOTHING_UNEXPECTED, Trace, TraceSpan, TraceStep, TraceThread,
+};
 use crate::words::names::Names;
 use crate::words::things::{Things, access_verb, title};
 
@@ -68,6 +71,10 @@ impl Trace {
         }
         for (thread, pending) in execution.pending.iter().enumerate() {
             if let Some((operation, site)) = pending {
+                let request = polled(execution, ThreadId::new(thread), operation, *site);
+                if let Some(step) = request.and_then(step_of) {
+                    steps[step].what = NOTHING_UNEXPECTED.to_owned();
+                }
                 let what = things.describe_pending(operation, execution);
                 steps.push(TraceStep {
                     waits: true,
@@ -188,6 +195,41 @@ impl RecordedExecution {
             preemptions: execution.preemptions,
         }
     }
+}
+
+/// Returns the position of the poll by which a future began to wait, if the pending operation shows
+/// the same.
+fn polled(
+    execution: &Execution,
+    thread: ThreadId,
+    pending: &Operation,
+    site: SiteId,
+) -> Option<usize> {
+    let mut own = execution.events.iter().enumerate().rev();
+    let (position, last) = own.find(|(_, event)| {
+        event.id.thread == thread && !matches!(event.operation, Operation::Chance { .. })
+    })?;
+    let (
+        Operation::Call { object, call },
+        Operation::Call {
+            object: of,
+            call: by,
+        },
+    ) = (*pending, last.operation)
+    else {
+        return None;
+    };
+    let is_poll = matches!(
+        (call, by),
+        (
+            Call::Fair(fair::Call::Claim { .. }),
+            Call::Fair(fair::Call::Request { .. } | fair::Call::Claim { .. }),
+        ) | (
+            Call::Channel(channel::Call::Receive),
+            Call::Channel(channel::Call::TryReceive),
+        ) | (Call::Serial(_), Call::Serial(_))
+    );
+    (is_poll && object == of && last.site == site).then_some(position)
 }
 
 /// Returns the source of an event. For the begin of a thread it is the spawn, for a join the

@@ -31,7 +31,10 @@ pub(super) fn stuck(execution: &Execution) -> Finding {
     let blocked = blocked(execution);
     match execution.threads[ThreadId::MAIN.index()].end {
         Some(_) => Finding::ThreadOutlives(blocked),
-        None => Finding::Deadlock(blocked),
+        None => match lost_wakeup::never_woken(execution) {
+            Some(lost) => Finding::LostWakeup { lost, blocked },
+            None => Finding::Deadlock(blocked),
+        },
     }
 }
 

@@ -12,7 +12,7 @@ use crate::base::reply::Grant;
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
-use crate::object::{Call, condvar, monitor, mutex, parker};
+use crate::object::{Call, Object, condvar, monitor, mutex, parker};
 
 /// A wait that never ends, and the notification that it missed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,10 +21,8 @@ pub struct LostWakeup {
     pub waiter: ThreadId,
     /// The object that it waits on.
     pub object: ObjectId,
-    /// The notifying thread.
-    pub notifier: ThreadId,
-    /// Source location of the notification.
-    pub notified: SiteId,
+    /// The notifying thread, and the source location of the notification; `None` if there was none.
+    pub notification: Option<(ThreadId, SiteId)>,
     /// Reason why the notification was lost.
     pub why: Why,
 }
@@ -53,6 +51,31 @@ pub enum Why {
     },
     /// The token of an earlier `unpark` was still there, and a thread has at most one.
     TokenThere,
+    /// The waker of a task was not called since the task was polled last.
+    NeverWoken,
+}
+
+/// Returns the first task that is suspended for ever, and has declared nothing that it waits for.
+pub fn never_woken(execution: &Execution) -> Option<LostWakeup> {
+    let mut waiting = execution.pending.iter().enumerate();
+    waiting.find_map(|(index, pending)| {
+        let (Operation::Call { object, .. }, _) = (*pending)? else {
+            return None;
+        };
+        let waiter = ThreadId::new(index);
+        let state = &execution.objects[object.index()];
+        let is_waker = matches!(state, Object::Parker(parker) if parker.is_waker());
+        let declares = execution
+            .awaits
+            .iter()
+            .any(|(thread, ..)| *thread == waiter);
+        (is_waker && !declares).then_some(LostWakeup {
+            waiter,
+            object,
+            notification: None,
+            why: Why::NeverWoken,
+        })
+    })
 }
 
 /// Returns the first thread that is blocked forever by a lost notification.
@@ -74,8 +97,7 @@ pub fn find(execution: &Execution) -> Option<LostWakeup> {
             Some(LostWakeup {
                 waiter,
                 object,
-                notifier: notification.id.thread,
-                notified: notification.site,
+                notification: Some((notification.id.thread, notification.site)),
                 why,
             })
         })

@@ -45,8 +45,10 @@ pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Mark> {
         Finding::Deadlock(blocked) | Finding::ThreadOutlives(blocked) => list.blocked(blocked),
         Finding::LostWakeup { lost, blocked } => {
             list.blocked(blocked);
-            let what = format!("{} notifies here", trace.title(lost.notifier));
-            list.add(lost.notified, what, false);
+            if let Some((notifier, notified)) = lost.notification {
+                let what = format!("{} notifies here", trace.title(notifier));
+                list.add(notified, what, false);
+            }
         }
         Finding::Livelock { rounds, blocked } => {
             for round in rounds {

@@ -218,17 +218,17 @@ impl FindingContext<'_> {
         let mut blocked = blocked.to_vec();
         blocked.sort_by_key(|one| one.thread != lost.waiter);
         let mut lines = self.lines(&blocked);
-        let (waiter, notifier) = (
-            self.trace.title(lost.waiter),
-            self.trace.title(lost.notifier),
-        );
+        let waiter = self.trace.title(lost.waiter);
+        let (notifier, at) = match lost.notification {
+            Some((thread, site)) => (self.trace.title(thread), self.at(site)),
+            None => ("no thread", String::new()),
+        };
         let name = self.things.title(lost.object.index());
         let is_condvar = matches!(
             self.execution.objects[lost.object.index()],
             Object::Condvar(_)
         );
         let notifies = if is_condvar { "notified" } else { "signalled" };
-        let at = self.at(lost.notified);
         let (fact, help) = match lost.why {
             Why::BeforeTheLock => (
                 format!("{notifier} {notifies} {name}{at}, before {waiter} waited"),
@@ -262,6 +262,12 @@ impl FindingContext<'_> {
                     "{notifier} unparked {waiter}{at}, when an earlier unpark had not been used up"
                 ),
                 "two unparks before a park count as one: check the condition before parking again"
+                    .to_owned(),
+            ),
+            Why::NeverWoken => (
+                format!("{notifier} calls its waker"),
+                "register the waker before the last look at the condition, and call it after each \
+                 change of the condition"
                     .to_owned(),
             ),
         };

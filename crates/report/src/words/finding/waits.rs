@@ -1,9 +1,9 @@
 //! Edges of the wait-for graph at the end of an execution, from which deadlocks are drawn.
 
-use raddle_engine::Operation;
 use raddle_engine::check::Finding;
 use raddle_engine::check::deadlock::{self, Blocked};
-use raddle_engine::object::{Call, Object, channel};
+use raddle_engine::object::{Call, Object, channel, serial};
+use raddle_engine::{Operation, ThreadId};
 
 use crate::data::insight::Wait;
 use crate::data::place::Place;
@@ -39,6 +39,10 @@ impl FindingContext<'_> {
                 object,
                 call: Call::Parker(_),
             } => match &self.execution.objects[object.index()] {
+                Object::Parker(parker) if parker.is_waker() => {
+                    let several = self.declared(blocked.thread);
+                    several.unwrap_or_else(|| format!("a wake-up of {}", title(object.index())))
+                }
                 Object::Parker(parker) if parker.owner().is_none() => {
                     format!("{} to be notified", title(object.index()))
                 }
@@ -58,9 +62,37 @@ impl FindingContext<'_> {
                 channel::Call::Delivered(_) => received(object.index()),
                 _ => format!("a message from {}", title(object.index())),
             },
+            Operation::Call {
+                object,
+                call: Call::Serial(serial::Call::Wait),
+            } => format!("{} to be notified", title(object.index())),
+            Operation::Call {
+                object,
+                call: Call::Serial(_),
+            } => format!("a change of {}", title(object.index())),
+            Operation::Sleep { time } => format!("{time:?} to pass"),
             Operation::Call { object, .. } => title(object.index()).to_owned(),
             _ => return None,
         })
+    }
+
+    /// Names everything that a task with several declared waits waits for.
+    fn declared(&self, thread: ThreadId) -> Option<String> {
+        let all = self.execution.awaits.iter();
+        let own = all.filter(|(waiter, ..)| *waiter == thread);
+        let names: Vec<String> = own
+            .filter_map(|(_, operation, site)| {
+                let one = Blocked {
+                    thread,
+                    operation: *operation,
+                    site: *site,
+                    waits_for: None,
+                    holds: Vec::new(),
+                };
+                Some(format!("{}{}", self.awaited(&one)?, self.at(*site)))
+            })
+            .collect();
+        (!names.is_empty()).then(|| names.join(" or "))
     }
 
     /// Returns the place where the holder acquired the lock that a thread waits for.

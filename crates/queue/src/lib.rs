@@ -7,6 +7,7 @@ mod patience;
 mod postgres;
 mod redis;
 mod settings;
+mod sketch;
 mod token;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ pub use memory::MemoryQueue;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresQueue;
 pub use redis::{RedisQueue, read_reply};
+pub use sketch::{ClassCount, MAX_EXACT_CLASSES};
 pub use token::Token;
 
 /// The sum that tells how many executions came before a finding.
@@ -59,6 +61,10 @@ pub trait Queue: Send {
     /// Gives the leased item back. A problem is one of the item, whose exploration has ended without results; the
     /// search ends if that has happened too often.
     fn abandon(&mut self, lease: &Lease, problem: Option<&str>) -> Result<(), Error>;
+
+    /// Hands out no more items of a search. It ends when the leased ones are committed, without the items that are
+    /// left of them; or at once.
+    fn stop(&mut self, search: &str, at_once: bool) -> Result<(), Error>;
 
     /// Returns the run's searches and workers.
     fn status(&mut self) -> Result<Option<Status>, Error>;
@@ -132,6 +138,8 @@ pub struct Lease {
     pub ready: u64,
     /// Workers that have called lately.
     pub workers: u64,
+    /// True when the classes of its search are not counted exactly any more.
+    pub is_sketched: bool,
 }
 
 /// The results of exploring an item.
@@ -145,6 +153,8 @@ pub struct Results {
     pub findings: Vec<(String, String)>,
     /// The items that are left of the item.
     pub items: Vec<String>,
+    /// The different classes that were run, by fingerprint, if they are counted.
+    pub classes: Vec<u64>,
     /// True when the search ends with a finding.
     pub is_over: bool,
 }
@@ -166,9 +176,26 @@ pub enum End {
     Exhausted,
     /// A finding has ended it.
     Finding,
+    /// It was stopped.
+    Stopped,
     /// An item could not be explored, because of this problem.
     Broken(String),
 }
+
+impl End {
+    /// Reads the text of a server.
+    fn of_text(text: &str) -> Option<Self> {
+        Some(match text {
+            "exhausted" => End::Exhausted,
+            "finding" => End::Finding,
+            "stopped" => End::Stopped,
+            other => End::Broken(other.split_once('\n')?.1.to_owned()),
+        })
+    }
+}
+
+/// The text of a server for a search that ends when its leased items are committed.
+const STOPPING: &str = "stopping";
 
 /// The state of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -183,6 +210,8 @@ pub struct SearchState {
     pub facts: BTreeMap<String, String>,
     /// The findings so far, each after this number of executions.
     pub findings: Vec<(u64, String)>,
+    /// The number of different classes, if they are counted.
+    pub classes: ClassCount,
     /// The reason for its end, if it has ended.
     pub end: Option<End>,
 }

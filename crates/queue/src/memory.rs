@@ -1,12 +1,12 @@
 //! A queue in the memory of one process, for tests.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::{
-    Committed, EXECUTIONS, End, Error, Lease, MAX_PROBLEMS, Next, Queue, Results, Run, Search,
-    SearchState, Settings, Status, Token, WORKER_GONE,
+    ClassCount, Committed, EXECUTIONS, End, Error, Lease, MAX_EXACT_CLASSES, MAX_PROBLEMS, Next,
+    Queue, Results, Run, Search, SearchState, Settings, Status, Token, WORKER_GONE, sketch,
 };
 
 /// A queue in memory. Clones are connections to the same queue.
@@ -20,10 +20,45 @@ struct State {
     searches: BTreeMap<String, SearchState>,
     /// Keys of the findings of searches.
     keys: BTreeMap<String, Vec<String>>,
+    classes: BTreeMap<String, Classes>,
+    /// Searches of which no more items are handed out.
+    stopping: BTreeSet<String>,
     items: BTreeMap<u64, Item>,
     ready: VecDeque<u64>,
     next: u64,
     workers: BTreeMap<String, Instant>,
+}
+
+/// The classes of a search.
+#[derive(Default)]
+struct Classes {
+    /// All of them, while they are few.
+    exact: BTreeSet<u64>,
+    ranks: BTreeMap<u16, u8>,
+    is_sketched: bool,
+}
+
+impl Classes {
+    fn add(&mut self, classes: &[u64]) {
+        for (register, rank) in sketch::ranks(classes) {
+            let highest = self.ranks.entry(register).or_default();
+            *highest = rank.max(*highest);
+        }
+        if !self.is_sketched {
+            self.exact.extend(classes);
+            if self.exact.len() as u64 > MAX_EXACT_CLASSES {
+                self.is_sketched = true;
+                self.exact.clear();
+            }
+        }
+    }
+
+    fn count(&self) -> ClassCount {
+        match self.is_sketched {
+            false => ClassCount::Exact(self.exact.len() as u64),
+            true => ClassCount::About(sketch::estimate(self.ranks.values().map(|&rank| (rank, 1)))),
+        }
+    }
 }
 
 struct Item {
@@ -75,7 +110,7 @@ impl State {
             let Some(item) = self.items.get(&number) else {
                 continue;
             };
-            if !self.has_ended(&item.search) {
+            if !self.has_ended(&item.search) && !self.stopping.contains(&item.search) {
                 return Some(number);
             }
             self.drop_item(number);
@@ -170,6 +205,7 @@ impl Queue for MemoryQueue {
         let item = state.items.get_mut(&number).expect("it was found");
         item.lease = Some((token.clone(), now + time));
         let (search, text) = (item.search.clone(), item.text.clone());
+        let is_sketched = (state.classes.get(&search)).is_some_and(|classes| classes.is_sketched);
         Ok(Next::Item(Lease {
             item: number.to_string(),
             token: token.clone(),
@@ -178,6 +214,7 @@ impl Queue for MemoryQueue {
             text,
             ready: state.ready.len() as u64,
             workers: state.workers(now).len() as u64,
+            is_sketched,
         }))
     }
 
@@ -232,13 +269,21 @@ impl Queue for MemoryQueue {
             .entry(lease.search.clone())
             .or_default()
             .extend(new);
-        for item in &results.items {
+        let classes = state.classes.entry(lease.search.clone()).or_default();
+        classes.add(&results.classes);
+        let count = classes.count();
+        let is_stopping = state.stopping.contains(&lease.search);
+        for item in results.items.iter().filter(|_| !is_stopping) {
             state.add(&lease.search, item);
         }
         state.drop_item(number);
         let search = state.searches.get_mut(&lease.search).expect("it is there");
+        search.classes = count;
         if search.left == 0 && search.end.is_none() {
-            search.end = Some(End::Exhausted);
+            search.end = Some(match is_stopping {
+                true => End::Stopped,
+                false => End::Exhausted,
+            });
         }
         Ok(Committed::Done)
     }
@@ -248,6 +293,15 @@ impl Queue for MemoryQueue {
         let Some(number) = state.held(lease) else {
             return Ok(());
         };
+        if state.stopping.contains(&lease.search) {
+            state.drop_item(number);
+            if let Some(search) = state.searches.get_mut(&lease.search)
+                && search.left == 0
+            {
+                search.end.get_or_insert(End::Stopped);
+            }
+            return Ok(());
+        }
         let item = state.items.get_mut(&number).expect("it is held");
         item.lease = None;
         item.problems += u64::from(problem.is_some());
@@ -257,6 +311,25 @@ impl Queue for MemoryQueue {
             && let Some(search) = state.searches.get_mut(&lease.search)
         {
             search.end.get_or_insert(End::Broken(problem.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, search: &str, at_once: bool) -> Result<(), Error> {
+        let mut state = self.lock();
+        if state.has_ended(search) {
+            return Ok(());
+        }
+        let is_ready = |(_, item): &(&u64, &Item)| item.search == search && item.lease.is_none();
+        let ready = state.items.iter().filter(is_ready);
+        let ready: Vec<u64> = ready.map(|(&number, _)| number).collect();
+        ready.iter().for_each(|&number| state.drop_item(number));
+        state.ready.retain(|number| !ready.contains(number));
+        state.stopping.insert(search.to_owned());
+        if let Some(search) = state.searches.get_mut(search)
+            && (at_once || search.left == 0)
+        {
+            search.end = Some(End::Stopped);
         }
         Ok(())
     }

@@ -186,6 +186,10 @@ impl Running {
         }
     }
 
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     pub fn signal(&self, signal: &str) {
         let id = self.0.id().to_string();
         let status = Command::new("kill").args([signal, &id]).status().unwrap();

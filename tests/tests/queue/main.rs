@@ -13,4 +13,5 @@ mod programs;
 mod protocol;
 mod proxy;
 mod refusals;
+mod samplers;
 mod server;

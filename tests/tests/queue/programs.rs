@@ -181,11 +181,93 @@ fn aborts() {
         .assert_ok();
 }
 
+/// The executions, seed and samplers of sampling checks.
+pub const SAMPLED: u64 = 5_000;
+pub const SEED: u64 = 11;
+pub const SAMPLERS: [(&str, Strategy); 7] = [
+    ("random", Strategy::Random),
+    ("pct", Strategy::Pct { depth: 3 }),
+    ("pos", Strategy::Pos),
+    ("urw", Strategy::Urw),
+    ("surw", Strategy::Surw),
+    ("history", Strategy::History),
+    ("noise", Strategy::Noise { probability: 0.2 }),
+];
+
+pub fn sampling(strategy: Strategy) -> Checker {
+    Checker::new()
+        .strategy(strategy)
+        .seed(SEED)
+        .max_executions(SAMPLED)
+}
+
+macro_rules! sampled_programs {
+    ($($name:ident = $number:literal)*) => {$(
+        #[test]
+        #[ignore = "run by a queue"]
+        fn $name() {
+            sampling(SAMPLERS[$number].1.clone()).run(|| dining(4)).assert_ok();
+        }
+    )*};
+}
+sampled_programs! {
+    sampled_random = 0 sampled_pct = 1 sampled_pos = 2 sampled_urw = 3 sampled_surw = 4 sampled_history = 5
+    sampled_noise = 6
+}
+
+/// Executions that take their time, so that there is time to disturb them.
 #[test]
 #[ignore = "run by a queue"]
-fn sampled() {
+fn slowly_sampled() {
+    sampling(Strategy::Random)
+        .run(|| {
+            std::thread::sleep(std::time::Duration::from_micros(800));
+            dining(4);
+        })
+        .assert_ok();
+}
+
+/// More classes than are counted exactly.
+#[test]
+#[ignore = "run by a queue"]
+fn many_sampled() {
+    many().run(|| dining(6)).assert_ok();
+}
+
+pub fn many() -> Checker {
+    Checker::new().strategy(Strategy::Random).seed(3)
+}
+
+/// Executions until the time is over.
+#[test]
+#[ignore = "run by a queue"]
+fn timed() {
+    Checker::new()
+        .strategy(Strategy::Urw)
+        .max_time(std::time::Duration::from_millis(1500))
+        .run(|| {
+            std::thread::sleep(std::time::Duration::from_micros(500));
+            dining(4);
+        })
+        .assert_ok();
+}
+
+/// A failure that a sampler finds.
+#[test]
+#[ignore = "run by a queue"]
+fn deadlock_sampled() {
     Checker::new()
         .strategy(Strategy::Random)
+        .seed(5)
+        .run(crossed)
+        .assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn delayed() {
+    Checker::new()
+        .strategy(Strategy::Delay { bound: 1 })
         .run(|| dining(3))
         .assert_ok();
 }

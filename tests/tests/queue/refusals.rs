@@ -20,7 +20,7 @@ fn searches_that_cannot_be_shared_are_refused() {
     };
     let machine = Machine::new(&server.address());
     for (test, reason) in [
-        ("sampled", "only the strategy `exhaustive` is shared"),
+        ("delayed", "only `exhaustive` and the samplers are shared"),
         ("limited", "it has max_time or max_executions"),
         ("covered", "it measures coverage"),
         ("bounded", "it has a bound of preemptions"),
@@ -35,7 +35,7 @@ fn searches_that_cannot_be_shared_are_refused() {
         (&["--workers", "2"][..], "it has several workers of its own"),
         (&["--resume"], "it has a checkpoint"),
         (&["--budget", "9s"], "it has max_time"),
-        (&["--strategy", "pct:3"], "only the strategy `exhaustive`"),
+        (&["--strategy", "enumerate"], "only `exhaustive` and the"),
     ] {
         let arguments = [&["test", "programs::dp4", "--queue"], flags].concat();
         let more = ["--", "--", "--include-ignored"];

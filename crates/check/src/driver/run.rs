@@ -30,6 +30,7 @@ use crate::persist::history::History;
 use crate::persist::learnt;
 use crate::persist::saved;
 use crate::program::Dialect;
+use crate::runtime::deadline::Deadline;
 use crate::runtime::{Places, watchdog};
 use crate::runtime::{install_hook, install_overflow_handler};
 use crate::settings::checker::Checker;
@@ -81,6 +82,12 @@ pub(crate) fn run_reporting(
     let checker = settings.as_ref().unwrap_or(checker);
     let history = history.as_ref();
     let places = Arc::new(Places::new(checker.program));
+    #[cfg(unix)]
+    let deadline = match shared_search::is_requested(checker) {
+        true => Deadline::new(start, None),
+        false => phases::deadline(checker, start),
+    };
+    #[cfg(not(unix))]
     let deadline = phases::deadline(checker, start);
     let fatal = Arc::new(fatal);
     let mut job = Job {
@@ -273,9 +280,13 @@ fn limit(worker: &Worker<'_, '_>, stopped: bool) -> Option<SearchLimit> {
         false => library.to_owned(),
     };
     let most = phases::max_runs(checker);
-    Some(match deadline.limit() {
+    let time = match worker.is_out_of_time {
+        true => checker.max_time,
+        false => deadline.limit(),
+    };
+    Some(match time {
         _ if events::is_interrupted() => SearchLimit::Interrupted,
-        Some(limit) if deadline.is_past() => {
+        Some(limit) if worker.is_out_of_time || deadline.is_past() => {
             let setting = setting("max_time", "--budget");
             SearchLimit::time(limit, checker.max_time.is_none(), setting)
         }
@@ -304,6 +315,7 @@ fn finish(
         dropped_stacks,
         has_foreign_threads,
         mut shared_locals,
+        counted_elsewhere,
         ..
     } = worker;
     let has_foreign_threads = has_foreign_threads || context.has_foreign_threads();
@@ -348,9 +360,11 @@ fn finish(
         // An exhausted search has run every class in this run.
         let classes = match guarantee {
             Guarantee::Exhaustive | Guarantee::Reduced => exploration.classes_run(),
-            _ => exploration.classes(),
+            _ => counted_elsewhere.map_or(exploration.classes(), |counted| counted.classes),
         };
         report.set_classes(classes, guarantee);
+        let is_estimated = counted_elsewhere.is_some_and(|counted| counted.is_estimated);
+        report.set_estimated_classes(is_estimated);
         let says_something = !report.exhausted && report.executions >= FEW;
         let unseen = exploration.unseen().filter(|_| says_something);
         report.set_unseen(unseen.map(Into::into));
@@ -442,8 +456,10 @@ fn finish(
             }
         });
     }
-    let growth = context.with_exploration(|exploration| exploration.growth());
-    report.set_growth(&growth);
+    if counted_elsewhere.is_none() {
+        let growth = context.with_exploration(|exploration| exploration.growth());
+        report.set_growth(&growth);
+    }
     report.set_modelled(checker.program.modelled());
     report.elapsed = start.elapsed();
     report

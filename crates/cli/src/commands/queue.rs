@@ -27,7 +27,7 @@ pub fn refuse(options: &TestArguments) -> Result<(), Error> {
 mod on_unix {
     use std::env;
 
-    use raddle_queue::{Address, End, SearchState, Status};
+    use raddle_queue::{Address, ClassCount, End, SearchState, Status};
     use raddle_report::exchange::FoundFailure;
     use raddle_report::grouped;
     use serde_json::{Value, json};
@@ -35,7 +35,7 @@ mod on_unix {
     use super::Error;
     use crate::arguments::subcommands::{QueueAction, QueueArguments, TestArguments};
     use crate::commands::verdict::Verdict;
-    use crate::run::queue::front_end::FrontEnd;
+    use crate::run::queue::front_end::{self, FrontEnd, executions};
     use crate::run::queue::{Problem, SearchName, run_of};
     use crate::toolchain::environment;
 
@@ -100,9 +100,21 @@ mod on_unix {
         SearchName::of_text(name).map_or(name.to_owned(), |name| name.to_string())
     }
 
-    fn classes(state: &SearchState) -> u64 {
-        let sum = state.sums.get(raddle_queue::EXECUTIONS);
-        sum.copied().unwrap_or(0)
+    /// True when the classes of a search can repeat.
+    fn is_sampled(state: &SearchState) -> bool {
+        let mut settings = state.settings.iter();
+        settings.any(|(name, value)| name == "strategy" && value != "exhaustive")
+    }
+
+    /// Returns the work done so far in words.
+    fn done(state: &SearchState) -> String {
+        match is_sampled(state) {
+            true => {
+                let classes = front_end::classes(state);
+                format!("{} executions, {classes}", grouped(executions(state)))
+            }
+            false => format!("{} classes", grouped(executions(state))),
+        }
     }
 
     fn headlines(state: &SearchState) -> Vec<String> {
@@ -116,7 +128,9 @@ mod on_unix {
     fn standing(state: &SearchState) -> &'static str {
         match &state.end {
             None => "running",
+            Some(End::Exhausted) if is_sampled(state) => "every stream was run",
             Some(End::Exhausted) => "every class was run",
+            Some(End::Stopped) => "its time is over",
             Some(End::Finding) => "a failure was found",
             Some(End::Broken(_)) => "a part could not be explored",
         }
@@ -144,9 +158,9 @@ mod on_unix {
         }
         text += &format!("searches: {}\n", searches.len());
         for (name, state) in searches {
-            let (name, classes, left) = (title(name), grouped(classes(state)), state.left);
+            let (name, done, left) = (title(name), done(state), state.left);
             let standing = standing(state);
-            text += &format!("  {name}: {classes} classes, {left} parts left, {standing}\n");
+            text += &format!("  {name}: {done}, {left} parts left, {standing}\n");
             if let Some(End::Broken(problem)) = &state.end {
                 text += &format!("    {problem}\n");
             }
@@ -163,9 +177,16 @@ mod on_unix {
             return Value::Null;
         };
         let searches = status.searches.iter().map(|(name, state)| {
+            let (classes, is_estimated) = match state.classes {
+                _ if !is_sampled(state) => (executions(state), false),
+                ClassCount::Exact(count) => (count, false),
+                ClassCount::About(count) => (count, true),
+            };
             json!({
                 "search": title(name),
-                "classes": classes(state),
+                "executions": executions(state),
+                "classes": classes,
+                "classes_are_estimated": is_estimated,
                 "sums": state.sums,
                 "parts": state.left,
                 "standing": standing(state),

@@ -7,7 +7,7 @@
 //! clock that is wrong only has work done twice, because a commit needs the token.
 
 /// Number of this layout of tables and functions. It changes with them.
-pub const LAYOUT: u32 = 1;
+pub const LAYOUT: u32 = 2;
 
 /// Creates the tables and functions in the schema `@schema@`, which the session searches. In one transaction, alone.
 pub const CREATE: &str = r#"
@@ -17,7 +17,8 @@ CREATE TABLE IF NOT EXISTS run (one boolean PRIMARY KEY DEFAULT true CHECK (one)
     environment text NOT NULL);
 CREATE TABLE IF NOT EXISTS front (one boolean PRIMARY KEY DEFAULT true CHECK (one), token text NOT NULL,
     until timestamptz NOT NULL);
-CREATE TABLE IF NOT EXISTS searches (name text PRIMARY KEY, settings text NOT NULL, ended text);
+CREATE TABLE IF NOT EXISTS searches (name text PRIMARY KEY, settings text NOT NULL, ended text,
+    classes bigint NOT NULL DEFAULT 0, is_sketched boolean NOT NULL DEFAULT false);
 CREATE TABLE IF NOT EXISTS workers (name text PRIMARY KEY, seen timestamptz NOT NULL);
 CREATE TABLE IF NOT EXISTS items (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, search text NOT NULL,
     body text NOT NULL, token text, until timestamptz, problems integer NOT NULL DEFAULT 0);
@@ -28,6 +29,16 @@ CREATE TABLE IF NOT EXISTS sums (search text, name text, value bigint NOT NULL, 
 CREATE TABLE IF NOT EXISTS facts (search text, name text, detail text NOT NULL, PRIMARY KEY (search, name));
 CREATE TABLE IF NOT EXISTS findings (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, search text NOT NULL,
     key text NOT NULL, earlier bigint NOT NULL, finding text NOT NULL);
+CREATE TABLE IF NOT EXISTS classes (search text, class bigint, PRIMARY KEY (search, class));
+CREATE TABLE IF NOT EXISTS ranks (search text, register integer, rank integer NOT NULL, PRIMARY KEY (search, register));
+
+CREATE OR REPLACE FUNCTION open_run(p_version text, p_environment text)
+    RETURNS TABLE (there_version text, there_environment text) LANGUAGE plpgsql AS $$
+BEGIN
+    -- The update changes nothing; it has the row that is there returned, and no other removes it before the end.
+    RETURN QUERY INSERT INTO run AS there (version, environment) VALUES (p_version, p_environment)
+        ON CONFLICT (one) DO UPDATE SET version = there.version RETURNING there.version, there.environment;
+END $$;
 
 CREATE OR REPLACE FUNCTION hold_front(p_token text, p_time interval) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -56,24 +67,27 @@ END $$;
 
 CREATE OR REPLACE FUNCTION lease_item(p_worker text, p_token text, p_time interval, p_gone interval)
     RETURNS TABLE (answer text, item bigint, in_search text, item_body text, known text[], ready bigint,
-        there bigint) LANGUAGE plpgsql AS $$
+        there bigint, sketched boolean) LANGUAGE plpgsql AS $$
 DECLARE
     taken bigint;
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM run) THEN
-        RETURN QUERY SELECT 'none', NULL::bigint, NULL::text, NULL::text, NULL::text[], NULL::bigint, NULL::bigint;
+        RETURN QUERY SELECT 'none', NULL::bigint, NULL::text, NULL::text, NULL::text[], NULL::bigint, NULL::bigint,
+            NULL::boolean;
         RETURN;
     END IF;
     PERFORM see_worker(p_worker);
+    -- The items of a search that stops are not handed out again.
     SELECT number INTO taken FROM items WHERE token IS NOT NULL AND until <= clock_timestamp()
-        ORDER BY until LIMIT 1 FOR UPDATE SKIP LOCKED;
+        AND NOT EXISTS (SELECT 1 FROM searches WHERE name = items.search AND ended IS NOT NULL)
+        ORDER BY until LIMIT 1 FOR UPDATE OF items SKIP LOCKED;
     IF taken IS NULL THEN
         SELECT number INTO taken FROM items WHERE token IS NULL ORDER BY number LIMIT 1 FOR UPDATE SKIP LOCKED;
     END IF;
     IF taken IS NULL THEN
         RETURN QUERY SELECT CASE WHEN EXISTS (SELECT 1 FROM front WHERE until > clock_timestamp())
             THEN 'waiting' ELSE 'empty' END, NULL::bigint, NULL::text, NULL::text, NULL::text[], NULL::bigint,
-            NULL::bigint;
+            NULL::bigint, NULL::boolean;
         RETURN;
     END IF;
     UPDATE items SET token = p_token, until = clock_timestamp() + p_time WHERE number = taken;
@@ -81,7 +95,8 @@ BEGIN
         ARRAY(SELECT key FROM findings WHERE findings.search = items.search ORDER BY number),
         -- Beyond this number, the exact one is of no use to a worker.
         (SELECT count(*) FROM (SELECT 1 FROM items WHERE token IS NULL LIMIT 100000) AS counted),
-        (SELECT count(*) FROM workers WHERE seen > clock_timestamp() - p_gone)
+        (SELECT count(*) FROM workers WHERE seen > clock_timestamp() - p_gone),
+        (SELECT is_sketched FROM searches WHERE name = items.search)
         FROM items WHERE items.number = taken;
 END $$;
 
@@ -95,17 +110,21 @@ END $$;
 
 CREATE OR REPLACE FUNCTION commit_item(p_item bigint, p_token text, p_search text, p_counted text, p_is_over boolean,
     p_sums text[], p_values bigint[], p_facts text[], p_details text[], p_keys text[], p_findings text[],
-    p_items text[], p_gone interval) RETURNS text LANGUAGE plpgsql AS $$
+    p_items text[], p_gone interval, p_classes bigint[], p_registers integer[], p_ranks integer[], p_exact bigint)
+    RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     ending text;
     earlier_count bigint;
+    sketched boolean;
+    known bigint;
+    added bigint;
 BEGIN
-    SELECT ended INTO ending FROM searches WHERE name = p_search FOR UPDATE;
+    SELECT ended, is_sketched, classes INTO ending, sketched, known FROM searches WHERE name = p_search FOR UPDATE;
     IF NOT FOUND THEN
         RETURN 'late';
     END IF;
     DELETE FROM items WHERE number = p_item AND token = p_token AND search = p_search;
-    IF NOT FOUND OR ending IS NOT NULL THEN
+    IF NOT FOUND OR ending <> 'stopping' THEN
         RETURN 'late';
     END IF;
     SELECT value INTO earlier_count FROM sums WHERE search = p_search AND name = p_counted;
@@ -119,13 +138,26 @@ BEGIN
                 VALUES (p_search, p_keys[at], coalesce(earlier_count, 0), p_findings[at]);
         END IF;
     END LOOP;
-    INSERT INTO items (search, body)
-        SELECT p_search, new.body FROM unnest(p_items) WITH ORDINALITY AS new (body, place) ORDER BY new.place;
+    IF ending IS NULL THEN
+        INSERT INTO items (search, body)
+            SELECT p_search, new.body FROM unnest(p_items) WITH ORDINALITY AS new (body, place) ORDER BY new.place;
+    END IF;
+    IF coalesce(array_length(p_classes, 1), 0) > 0 AND NOT sketched THEN
+        INSERT INTO classes (search, class) SELECT p_search, new.class FROM unnest(p_classes) AS new (class)
+            ON CONFLICT (search, class) DO NOTHING;
+        GET DIAGNOSTICS added = ROW_COUNT;
+        UPDATE searches SET classes = known + added, is_sketched = known + added > p_exact WHERE name = p_search;
+        IF known + added > p_exact THEN
+            DELETE FROM classes WHERE search = p_search;
+        END IF;
+    END IF;
+    INSERT INTO ranks (search, register, rank) SELECT p_search, g, r FROM unnest(p_registers, p_ranks) AS new (g, r)
+        ON CONFLICT (search, register) DO UPDATE SET rank = excluded.rank WHERE ranks.rank < excluded.rank;
     IF p_is_over THEN
         UPDATE searches SET ended = 'finding' WHERE name = p_search;
         DELETE FROM items WHERE search = p_search;
     ELSIF NOT EXISTS (SELECT 1 FROM items WHERE search = p_search) THEN
-        UPDATE searches SET ended = 'exhausted' WHERE name = p_search;
+        UPDATE searches SET ended = CASE WHEN ending IS NULL THEN 'exhausted' ELSE 'stopped' END WHERE name = p_search;
     ELSIF coalesce(array_length(p_items, 1), 0) > 0
         AND (SELECT count(*) FROM (SELECT 1 FROM items WHERE token IS NULL LIMIT 100000) AS counted)
             <= 2 * (SELECT count(*) FROM workers WHERE seen > clock_timestamp() - p_gone) THEN
@@ -139,8 +171,15 @@ CREATE OR REPLACE FUNCTION abandon_item(p_item bigint, p_token text, p_search te
     RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     tries integer;
+    ending text;
 BEGIN
-    PERFORM 1 FROM searches WHERE name = p_search FOR UPDATE;
+    SELECT ended INTO ending FROM searches WHERE name = p_search FOR UPDATE;
+    IF ending = 'stopping' THEN
+        DELETE FROM items WHERE number = p_item AND token = p_token;
+        UPDATE searches SET ended = 'stopped' WHERE name = p_search
+            AND NOT EXISTS (SELECT 1 FROM items WHERE search = p_search);
+        RETURN;
+    END IF;
     UPDATE items SET token = NULL, until = NULL, problems = problems + (p_problem <> '')::integer
         WHERE number = p_item AND token = p_token RETURNING problems INTO tries;
     IF NOT FOUND THEN
@@ -154,6 +193,17 @@ BEGIN
     END IF;
 END $$;
 
+CREATE OR REPLACE FUNCTION stop_search(p_search text, p_at_once boolean) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM 1 FROM searches WHERE name = p_search AND (ended IS NULL OR ended = 'stopping') FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    DELETE FROM items WHERE search = p_search AND (token IS NULL OR p_at_once);
+    UPDATE searches SET ended = CASE WHEN EXISTS (SELECT 1 FROM items WHERE search = p_search)
+        THEN 'stopping' ELSE 'stopped' END WHERE name = p_search;
+END $$;
+
 CREATE OR REPLACE FUNCTION remove_run() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM run;
@@ -164,6 +214,8 @@ BEGIN
     DELETE FROM sums;
     DELETE FROM facts;
     DELETE FROM findings;
+    DELETE FROM classes;
+    DELETE FROM ranks;
 END $$;
 
 CREATE TABLE layout (number integer NOT NULL);
@@ -177,10 +229,7 @@ pub const FIND_LAYOUT: &str = "SELECT to_regclass('\"@schema@\".layout')";
 pub struct Step(pub &'static str, pub &'static str);
 
 /// version, environment
-pub const OPEN_RUN: Step = Step(
-    "open_run",
-    "INSERT INTO run (version, environment) VALUES ($1, $2) ON CONFLICT (one) DO NOTHING",
-);
+pub const OPEN_RUN: Step = Step("open_run", "SELECT * FROM open_run($1, $2)");
 pub const RUN: Step = Step("run", "SELECT version, environment FROM run");
 /// token, time
 pub const HOLD_FRONT: Step = Step("hold_front", "SELECT hold_front($1, $2::interval)");
@@ -199,17 +248,21 @@ pub const HEARTBEAT: Step = Step(
     "SELECT extend_lease($1::bigint, $2, $3, $4::interval)",
 );
 /// item, token, search, name of the sum before findings, whether the search is over, names and values of sums, names
-/// and details of facts, keys and texts of findings, items, time after which a worker is gone
+/// and details of facts, keys and texts of findings, items, time after which a worker is gone, classes, registers and
+/// their ranks, maximum number of classes that are counted exactly
 pub const COMMIT: Step = Step(
     "commit",
     "SELECT commit_item($1::bigint, $2, $3, $4, $5::boolean, $6::text[], $7::bigint[], $8::text[], $9::text[], \
-     $10::text[], $11::text[], $12::text[], $13::interval)",
+     $10::text[], $11::text[], $12::text[], $13::interval, $14::bigint[], $15::integer[], $16::integer[], \
+     $17::bigint)",
 );
 /// item, token, search, maximum number of problems, the problem or nothing
 pub const ABANDON: Step = Step(
     "abandon",
     "SELECT abandon_item($1::bigint, $2, $3, $4::integer, $5)",
 );
+/// search, whether it ends at once
+pub const STOP: Step = Step("stop", "SELECT stop_search($1, $2::boolean)");
 pub const REMOVE_RUN: Step = Step("remove_run", "SELECT remove_run()");
 /// time after which a worker is gone
 ///
@@ -218,6 +271,9 @@ pub const STATUS: Step = Step(
     "status",
     "SELECT 'run', '', '', NULL, 0::bigint, 0::bigint FROM run \
      UNION ALL SELECT 'search', name, settings, ended, 0, 1 FROM searches \
+     UNION ALL SELECT 'classes', name, '', NULL, classes, 2 FROM searches WHERE NOT is_sketched \
+     UNION ALL SELECT 'rank', name, rank::text, NULL, count(*), 2 FROM searches JOIN ranks ON search = name \
+        WHERE is_sketched GROUP BY name, rank \
      UNION ALL SELECT 'left', search, '', NULL, count(*), 2 FROM items GROUP BY search \
      UNION ALL SELECT 'sum', search, name, NULL, value, 2 FROM sums \
      UNION ALL SELECT 'fact', search, name, detail, 0, 2 FROM facts \

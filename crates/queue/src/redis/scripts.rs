@@ -4,22 +4,23 @@
 //! numbers), `leases` (number by end of lease), `tokens` (number to token), `left` (search to number of items),
 //! `sums` and `facts` (search and name to value), `findings` (list), `keys` (search and key of a finding), `ends`
 //! (search to reason), `problems` (number to count), `workers` (name by time), `next` (last number), `front`
-//! (token).
+//! (token), `sketched` (searches whose classes are not counted exactly). The names of `classes` (set) and `ranks`
+//! (register to rank) are followed by that of the search.
 //!
 //! All keys have one hash tag, so they are on one node of a cluster. An item is in `items` until it is committed,
 //! and a search has ended when it has none left. The server's clock decides when a lease ends; a clock that is
 //! wrong only has work done twice, because a commit needs the token.
 
 /// Names of the keys, in the order in which scripts receive them.
-pub const KEYS: [&str; 16] = [
+pub const KEYS: [&str; 19] = [
     "run", "searches", "items", "ready", "leases", "tokens", "left", "sums", "facts", "findings",
-    "keys", "ends", "problems", "workers", "next", "front",
+    "keys", "ends", "problems", "workers", "next", "front", "sketched", "classes", "ranks",
 ];
 
 /// The beginning of every script.
 const COMMON: &str = r"
 local RUN, SEARCHES, ITEMS, READY, LEASES, TOKENS, LEFT, SUMS, FACTS, FINDINGS,
-    FINDING_KEYS, ENDS, PROBLEMS, WORKERS, NEXT, FRONT = unpack(KEYS)
+    FINDING_KEYS, ENDS, PROBLEMS, WORKERS, NEXT, FRONT, SKETCHED, CLASSES, RANKS = unpack(KEYS)
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -37,6 +38,11 @@ local function drop(id, search)
     call('ZREM', LEASES, id)
     call('HDEL', PROBLEMS, id)
     call('HINCRBY', LEFT, search, -1)
+end
+
+local function search_of(item)
+    local at = string.find(item, '\n', 1, true)
+    return string.sub(item, 1, at - 1), at
 end
 
 local function seen(worker, gone)
@@ -114,8 +120,7 @@ local function take(id)
         call('ZREM', LEASES, id)
         return nil
     end
-    local at = string.find(item, '\n', 1, true)
-    local search = string.sub(item, 1, at - 1)
+    local search, at = search_of(item)
     if call('HEXISTS', ENDS, search) == 1 then
         drop(id, search)
         return nil
@@ -129,7 +134,7 @@ local function take(id)
         end
     end
     return {'item', id, search, string.sub(item, at + 1), known,
-        call('LLEN', READY), call('ZCARD', WORKERS)}
+        call('LLEN', READY), call('ZCARD', WORKERS), call('SISMEMBER', SKETCHED, search)}
 end
 while true do
     local id = call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0, 1)[1] or call('LPOP', READY)
@@ -156,19 +161,21 @@ return 1
 ",
 );
 
-/// item, token, search, name of the sum before findings, 1 if the search is over, then four lists, each with the
-/// number of its elements first: sums and facts with their values, findings with their keys, items
+/// item, token, search, name of the sum before findings, 1 if the search is over, maximum number of classes that are
+/// counted exactly, then six lists, each with the number of its elements first: sums and facts with their values,
+/// findings with their keys, items, classes, registers with their ranks
 pub const COMMIT: Script = Script(
     r"
 local id, token, search = ARGV[1], ARGV[2], ARGV[3]
 if call('HGET', TOKENS, id) ~= token then
     return 'late'
 end
-if call('HEXISTS', ENDS, search) == 1 then
+local ending = call('HGET', ENDS, search)
+if ending and ending ~= 'stopping' then
     drop(id, search)
     return 'late'
 end
-local position = 6
+local position = 7
 local function list()
     local first = position + 1
     position = first + ARGV[position]
@@ -190,14 +197,35 @@ for at = first, last, 2 do
     end
 end
 first, last = list()
-for at = first, last do
-    add(search, ARGV[at])
+if not ending then
+    for at = first, last do
+        add(search, ARGV[at])
+    end
 end
 drop(id, search)
+first, last = list()
+if call('SISMEMBER', SKETCHED, search) == 0 then
+    local exact = CLASSES .. '\n' .. search
+    -- A call has a few thousand arguments at most.
+    for at = first, last, 1000 do
+        call('SADD', exact, unpack(ARGV, at, math.min(at + 999, last)))
+    end
+    if call('SCARD', exact) > tonumber(ARGV[6]) then
+        call('SADD', SKETCHED, search)
+        call('DEL', exact)
+    end
+end
+first, last = list()
+local ranks = RANKS .. '\n' .. search
+for at = first, last, 2 do
+    if tonumber(ARGV[at + 1]) > tonumber(call('HGET', ranks, ARGV[at]) or '0') then
+        call('HSET', ranks, ARGV[at], ARGV[at + 1])
+    end
+end
 if ARGV[5] == '1' then
     call('HSET', ENDS, search, 'finding')
 elseif call('HGET', LEFT, search) == '0' then
-    call('HSET', ENDS, search, 'exhausted')
+    call('HSET', ENDS, search, ending and 'stopped' or 'exhausted')
 end
 return 'done'
 ",
@@ -210,6 +238,13 @@ local id = ARGV[1]
 if call('HGET', TOKENS, id) ~= ARGV[2] then
     return 0
 end
+if call('HGET', ENDS, ARGV[3]) == 'stopping' then
+    drop(id, ARGV[3])
+    if call('HGET', LEFT, ARGV[3]) == '0' then
+        call('HSET', ENDS, ARGV[3], 'stopped')
+    end
+    return 1
+end
 call('HDEL', TOKENS, id)
 call('ZREM', LEASES, id)
 call('RPUSH', READY, id)
@@ -220,16 +255,66 @@ return 1
 ",
 );
 
+/// search, 1 if it ends at once
+pub const STOP: Script = Script(
+    r"
+local search = ARGV[1]
+local ending = call('HGET', ENDS, search)
+if call('HEXISTS', SEARCHES, search) == 0 or ending and ending ~= 'stopping' then
+    return 0
+end
+local others = {}
+for _, id in ipairs(call('LRANGE', READY, 0, -1)) do
+    local item = call('HGET', ITEMS, id)
+    if item and search_of(item) == search then
+        drop(id, search)
+    else
+        others[#others + 1] = id
+    end
+end
+call('DEL', READY)
+for _, id in ipairs(others) do
+    call('RPUSH', READY, id)
+end
+local is_over = ARGV[2] == '1' or call('HGET', LEFT, search) == '0'
+call('HSET', ENDS, search, is_over and 'stopped' or 'stopping')
+return 1
+",
+);
+
 /// milliseconds after which a worker is gone
 pub const STATUS: Script = Script(
     r"
 if call('EXISTS', RUN) == 0 then
     return false
 end
+-- For each search its name and the number of classes, or pairs of a rank and the number of registers with it.
+local classes = {}
+for _, search in ipairs(call('HKEYS', SEARCHES)) do
+    if call('SISMEMBER', SKETCHED, search) == 0 then
+        classes[#classes + 1] = {search, call('SCARD', CLASSES .. '\n' .. search)}
+    else
+        local counts, of_search = {}, {search}
+        for _, rank in ipairs(call('HVALS', RANKS .. '\n' .. search)) do
+            counts[rank] = (counts[rank] or 0) + 1
+        end
+        for rank, count in pairs(counts) do
+            of_search[#of_search + 1] = {rank, count}
+        end
+        classes[#classes + 1] = of_search
+    end
+end
 return {call('HGETALL', SEARCHES), call('HGETALL', LEFT), call('HGETALL', SUMS), call('HGETALL', FACTS),
     call('LRANGE', FINDINGS, 0, -1), call('HGETALL', ENDS), call('LLEN', READY), call('ZCARD', LEASES),
-    call('ZRANGEBYSCORE', WORKERS, now - ARGV[1], '+inf'), call('EXISTS', FRONT)}
+    call('ZRANGEBYSCORE', WORKERS, now - ARGV[1], '+inf'), call('EXISTS', FRONT), classes}
 ",
 );
 
-pub const REMOVE_RUN: Script = Script("return call('DEL', unpack(KEYS))");
+pub const REMOVE_RUN: Script = Script(
+    r"
+for _, search in ipairs(call('HKEYS', SEARCHES)) do
+    call('DEL', CLASSES .. '\n' .. search, RANKS .. '\n' .. search)
+end
+return call('DEL', unpack(KEYS))
+",
+);

@@ -48,14 +48,18 @@ pub struct SharedSearch {
     pub number: u32,
     /// The build of the program and the settings.
     pub settings: Vec<(String, String)>,
+    /// The text of the part that is the whole search.
+    pub root: String,
+    /// Limit of the time of the whole search, in milliseconds.
+    pub milliseconds: Option<u64>,
 }
 
 /// A part of a search and the time for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// The text of its branches; [`Part::ROOT`] for the whole search.
+    /// The text of its branches or streams.
     pub item: String,
-    /// Time after which the rest is handed back.
+    /// Time after which the rest is handed back. A stream is run to its end, however long it takes.
     pub milliseconds: u64,
     /// Maximum number of parts that the rest is split into.
     pub pieces: usize,
@@ -64,8 +68,15 @@ pub struct Part {
 }
 
 impl Part {
-    /// The text of the part that is the whole search.
+    /// The text of the part that is the whole of an exhaustive search.
     pub const ROOT: &str = "root";
+    /// The first word of a part that consists of streams of a sampler.
+    pub const STREAMS: &str = "streams";
+
+    /// True when the part with this text consists of streams.
+    pub fn is_streams(item: &str) -> bool {
+        item.split(' ').next() == Some(Part::STREAMS)
+    }
 }
 
 /// The results of a part of a search, or of several.
@@ -79,8 +90,12 @@ pub struct PartResults {
     pub failures: Vec<FoundFailure>,
     /// The parts that are left.
     pub items: Vec<String>,
+    /// The fingerprints of the different classes that were run, if classes can repeat.
+    pub classes: Vec<u64>,
     /// True when a failure ends the search.
     pub is_over: bool,
+    /// True when the process explores no more, because it is asked to end.
+    pub is_last: bool,
 }
 
 /// The results of a whole search.
@@ -90,6 +105,12 @@ pub struct Totals {
     pub results: PartResults,
     /// True when no part is left.
     pub is_exhausted: bool,
+    /// True when the limit of the time has ended the search.
+    pub is_out_of_time: bool,
+    /// The number of different classes, if classes can repeat.
+    pub classes: u64,
+    /// True when that number is an estimate.
+    pub is_estimated: bool,
     /// The command that resumes a search that was interrupted.
     pub resume: Option<String>,
 }
@@ -103,6 +124,8 @@ pub struct FoundFailure {
     pub schedule: String,
     /// Its critical pair in one line; empty if there is none.
     pub pair: String,
+    /// The strategy that found it, with its seed, in one line.
+    pub search: String,
     /// Its kind and message. Two failures with the same headline count as one.
     pub headline: String,
 }
@@ -116,6 +139,8 @@ impl FromCheck {
                     field("search", &search.check),
                     field("number", search.number),
                 ];
+                fields.push(field("root", &search.root));
+                fields.extend(search.milliseconds.map(|time| field("milliseconds", time)));
                 for (name, value) in &search.settings {
                     fields.extend([field("setting", name), field("value", value)]);
                 }
@@ -143,6 +168,8 @@ impl FromCheck {
                 for (name, value) in rest {
                     match (name.as_str(), search.settings.last_mut()) {
                         ("number", _) => search.number = number(&value)?,
+                        ("root", _) => search.root = value,
+                        ("milliseconds", _) => search.milliseconds = Some(number(&value)?),
                         ("setting", _) => search.settings.push((value, String::new())),
                         ("value", Some(setting)) => setting.1 = value,
                         _ => return Err(unexpected(&name)),
@@ -174,7 +201,12 @@ impl ToCheck {
                 fields
             }
             ToCheck::Totals(totals) => {
-                let mut fields = vec![field("totals", totals.is_exhausted)];
+                let mut fields = vec![
+                    field("totals", totals.is_exhausted),
+                    field("out-of-time", totals.is_out_of_time),
+                    field("classes", totals.classes),
+                    field("estimated", totals.is_estimated),
+                ];
                 fields.extend(totals.resume.iter().map(|command| field("resume", command)));
                 [fields, totals.results.fields()].concat()
             }
@@ -204,10 +236,19 @@ impl ToCheck {
                 ToCheck::Explore(part)
             }
             "totals" => {
-                let at = rest.iter().position(|(name, _)| name == "resume");
+                let mut taken = |name: &str| {
+                    let at = rest.iter().position(|(other, _)| other == name);
+                    at.map(|at| rest.remove(at).1)
+                };
+                let mut required = |name| taken(name).ok_or_else(|| unexpected(name));
+                let (is_out_of_time, classes) = (required("out-of-time")?, required("classes")?);
+                let is_estimated = required("estimated")?;
                 ToCheck::Totals(Totals {
                     is_exhausted: number(&value)?,
-                    resume: at.map(|at| rest.remove(at).1),
+                    is_out_of_time: number(&is_out_of_time)?,
+                    classes: number(&classes)?,
+                    is_estimated: number(&is_estimated)?,
+                    resume: taken("resume"),
                     results: PartResults::of_fields(rest)?,
                 })
             }
@@ -231,7 +272,12 @@ impl PartResults {
         for item in &self.items {
             fields.push(field("item", item));
         }
+        if !self.classes.is_empty() {
+            let classes = self.classes.iter().map(|class| format!("{class:x}"));
+            fields.push(field("run", classes.collect::<Vec<_>>().join(" ")));
+        }
         fields.extend(self.is_over.then(|| field("over", "")));
+        fields.extend(self.is_last.then(|| field("last", "")));
         fields
     }
 
@@ -250,7 +296,12 @@ impl PartResults {
                 }
                 "failure" => results.failures.push(FoundFailure::of_text(&value)?),
                 "item" => results.items.push(value),
+                "run" => {
+                    let class = |text| u64::from_str_radix(text, 16).map_err(|_| unexpected(text));
+                    results.classes = value.split(' ').map(class).collect::<io::Result<_>>()?;
+                }
                 "over" => results.is_over = true,
+                "last" => results.is_last = true,
                 _ => return Err(unexpected(&name)),
             }
         }
@@ -265,19 +316,21 @@ impl FoundFailure {
             execution,
             schedule,
             pair,
+            search,
             headline,
         } = self;
-        format!("{execution}\n{schedule}\n{pair}\n{headline}")
+        format!("{execution}\n{schedule}\n{pair}\n{search}\n{headline}")
     }
 
     /// Parses the text of a failure.
     pub fn of_text(text: &str) -> io::Result<Self> {
-        let mut lines = text.splitn(4, '\n');
+        let mut lines = text.splitn(5, '\n');
         let mut line = || lines.next().ok_or_else(|| unexpected(text));
         Ok(FoundFailure {
             execution: number(line()?)?,
             schedule: line()?.to_owned(),
             pair: line()?.to_owned(),
+            search: line()?.to_owned(),
             headline: line()?.to_owned(),
         })
     }
@@ -357,10 +410,13 @@ mod tests {
                 execution: 3,
                 schedule: "r1.AbQ".to_owned(),
                 pair: String::new(),
+                search: "random, seed 7".to_owned(),
                 headline: "deadlock: of two\nlines".to_owned(),
             }],
             items: vec!["item 1\nend\n".to_owned(), "ä".to_owned()],
+            classes: vec![u64::MAX, 0, 7],
             is_over: true,
+            is_last: true,
         }
     }
 
@@ -370,6 +426,8 @@ mod tests {
                 check: "a::b".to_owned(),
                 number: 2,
                 settings: vec![("memory".to_owned(), "Sc".to_owned())],
+                root: "streams 0 7".to_owned(),
+                milliseconds: Some(1500),
             }),
             FromCheck::Refused {
                 check: "a".to_owned(),
@@ -401,6 +459,9 @@ mod tests {
             ToCheck::Totals(Totals {
                 results: results(),
                 is_exhausted: false,
+                is_out_of_time: true,
+                classes: 81_000,
+                is_estimated: true,
                 resume: Some("cargo raddle".to_owned()),
             }),
         ];

@@ -1,16 +1,15 @@
 //! The front end of a run: starts the searches of checks in the queue, reports their progress, and hands their
 //! results to the checks.
 
-use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use raddle_queue::{Address, End, Queue, Run, Search, SearchState, Status, Token};
+use raddle_queue::{Address, ClassCount, End, Queue, Run, Search, SearchState, Status, Token};
 use raddle_report::exchange::{
     FoundFailure, FromCheck, Part, PartResults, SharedSearch, ToCheck, Totals,
 };
@@ -28,6 +27,9 @@ const SIGN: Duration = Duration::from_secs(3);
 /// Shortest and longest interval of looks at a search.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
 const LONGEST_LOOK: Duration = Duration::from_millis(200);
+/// Shortest time for parts to be committed that were leased when the time of their search was over. It is a tenth of
+/// the limit if that is longer.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// The front end of a run.
 pub struct FrontEnd {
@@ -161,6 +163,8 @@ impl FrontEnd {
             check,
             number,
             settings,
+            root,
+            milliseconds,
         } = search;
         let name = SearchName {
             binary: binary.to_owned(),
@@ -173,7 +177,9 @@ impl FrontEnd {
             settings,
         };
         let mut queue = raddle_queue::connect(&self.address)?;
-        self.start(&mut *queue, &name, &search)?;
+        self.start(&mut *queue, &name, &search, &root)?;
+        let begin = Instant::now();
+        let limit = milliseconds.map(Duration::from_millis);
         let mut wait = FIRST_LOOK;
         let mut shown = 0;
         let totals = loop {
@@ -186,10 +192,10 @@ impl FrontEnd {
                 .and_then(|status| status.searches.get(&search.name));
             let (Some(status), Some(state)) = (&status, state) else {
                 eprintln!("warning: the queue has lost the search of {name}, which starts again");
-                self.start(&mut *queue, &name, &search)?;
+                self.start(&mut *queue, &name, &search, &root)?;
                 continue;
             };
-            report(progress(status, state));
+            report(progress(status, state, &root));
             for (_, finding) in state.findings.iter().skip(shown) {
                 if let Ok(found) = FoundFailure::of_text(finding) {
                     report(json!({ "event": "found", "headline": found.headline }));
@@ -202,8 +208,17 @@ impl FrontEnd {
                     problem: problem.clone(),
                 });
             }
+            if state.end == Some(End::Stopped) && executions(state) == 0 {
+                return Err(Problem::NothingInTime {
+                    test: name.to_string(),
+                });
+            }
             if state.end.is_some() || interrupts::is_requested() {
                 break totals(state, &self.resume);
+            }
+            if let Some(limit) = limit.filter(|limit| begin.elapsed() >= *limit) {
+                let grace = GRACE.max(limit / 10);
+                queue.stop(&search.name, begin.elapsed() >= limit + grace)?;
             }
             thread::sleep(wait);
             wait = (wait * 2).min(LONGEST_LOOK);
@@ -217,9 +232,10 @@ impl FrontEnd {
         queue: &mut dyn Queue,
         name: &SearchName,
         search: &Search,
+        root: &str,
     ) -> Result<(), Problem> {
         compare_runs(&queue.open_run(&self.run)?, &self.run)?;
-        match queue.start(search, Part::ROOT)? {
+        match queue.start(search, root)? {
             Some(there) => compare_searches(name, &there, &search.settings),
             None => Ok(()),
         }
@@ -236,39 +252,98 @@ pub fn totals(state: &SearchState, resume: &str) -> Totals {
         })
     };
     let is_exhausted = state.end == Some(End::Exhausted);
+    let (classes, is_estimated) = match state.classes {
+        ClassCount::Exact(count) => (count, false),
+        ClassCount::About(count) => (rounded(count), true),
+    };
     Totals {
         results: PartResults {
             sums: state.sums.clone(),
             facts: state.facts.clone(),
             failures: state.findings.iter().filter_map(failure).collect(),
-            items: Vec::new(),
             is_over: state.end == Some(End::Finding),
+            ..PartResults::default()
         },
         is_exhausted,
+        is_out_of_time: state.end == Some(End::Stopped),
+        classes,
+        is_estimated,
         resume: (!is_exhausted).then(|| resume.to_owned()),
     }
 }
 
+/// Returns the number of executions so far.
+pub fn executions(state: &SearchState) -> u64 {
+    let sum = state.sums.get(raddle_queue::EXECUTIONS);
+    sum.copied().unwrap_or(0)
+}
+
+/// Rounds an estimate to three digits, which is more than its error allows.
+fn rounded(count: u64) -> u64 {
+    let digits = count.max(1).ilog10();
+    let unit = 10_u64.pow(digits.saturating_sub(2));
+    (count + unit / 2) / unit * unit
+}
+
+/// Returns the number of different classes in words.
+pub fn classes(state: &SearchState) -> String {
+    match state.classes {
+        ClassCount::Exact(1) => "1 class".to_owned(),
+        ClassCount::Exact(count) => format!("{} classes", grouped(count)),
+        ClassCount::About(count) => format!("about {} classes", grouped(rounded(count))),
+    }
+}
+
 /// Returns the progress of a search as an event of a check.
-fn progress(status: &Status, state: &SearchState) -> Value {
-    let count = |sums: &BTreeMap<String, u64>| sums.get(raddle_queue::EXECUTIONS).copied();
-    let executions = count(&state.sums).unwrap_or(0);
+fn progress(status: &Status, state: &SearchState, root: &str) -> Value {
+    let executions = executions(state);
     let workers = match status.workers.len() {
         0 => "no worker: start `cargo raddle work`".to_owned(),
         1 => "1 worker".to_owned(),
         several => format!("{several} workers"),
     };
-    let text = format!(
-        "{} classes, {} parts left, {workers}",
-        grouped(executions),
-        grouped(state.left)
-    );
+    let (phase, done) = match Part::is_streams(root) {
+        true => {
+            let (runs, classes) = (grouped(executions), classes(state));
+            ("sampling", format!("{runs} executions, {classes}"))
+        }
+        false => {
+            let (classes, left) = (grouped(executions), grouped(state.left));
+            (
+                "exhaustive",
+                format!("{classes} classes, {left} parts left"),
+            )
+        }
+    };
     json!({
         "event": "progress",
-        "phase": "exhaustive",
+        "phase": phase,
         "executions": executions,
         "parts": state.left,
         "workers": status.workers.len(),
-        "text": text,
+        "text": format!("{done}, {workers}"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_has_three_digits() {
+        let numbers = [0, 7, 999, 1_004, 65_537, 81_256, 999_600];
+        assert_eq!(
+            numbers.map(rounded),
+            [0, 7, 999, 1_000, 65_500, 81_300, 1_000_000]
+        );
+        let state = |classes| SearchState {
+            classes,
+            ..SearchState::default()
+        };
+        assert_eq!(classes(&state(ClassCount::Exact(65_537))), "65,537 classes");
+        assert_eq!(
+            classes(&state(ClassCount::About(65_537))),
+            "about 65,500 classes"
+        );
+    }
 }

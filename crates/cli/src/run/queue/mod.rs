@@ -35,6 +35,8 @@ pub enum Problem {
     Refused { check: String, reason: String },
     /// A part of a search could not be explored.
     Broken { test: String, problem: String },
+    /// No part was finished before the time of its search was over.
+    NothingInTime { test: String },
     /// A worker has no test of this name.
     NoSuchTest { test: String },
     /// A worker has waited in vain.
@@ -77,6 +79,11 @@ impl fmt::Display for Problem {
                 "a part of the search of {test} could not be explored: {problem}\n  \
                  help: run the test without a queue to see the reason, then remove the run with `cargo raddle \
                  queue clear`",
+            ),
+            Self::NothingInTime { test } => write!(
+                f,
+                "nothing of {test} was finished in its time\n  \
+                 help: raise `max_time` or --budget, or start workers first: `cargo raddle work`",
             ),
             Self::NoSuchTest { test } => write!(
                 f,

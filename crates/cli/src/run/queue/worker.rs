@@ -216,7 +216,11 @@ impl<'a> Worker<'a> {
         match explored {
             Explored::Results(results) => {
                 let was_used_up = !results.items.is_empty() && !is_new;
+                let is_last = results.is_last;
                 self.commit(lease, of_check(results))?;
+                if is_last {
+                    self.process = None;
+                }
                 self.pace.record(slice.time, start.elapsed(), was_used_up);
             }
             Explored::Lost => self.drop_late(),
@@ -293,6 +297,7 @@ fn of_check(results: PartResults) -> Results {
         facts: results.facts,
         findings: results.failures.into_iter().map(finding).collect(),
         items: results.items,
+        classes: results.classes,
         is_over: results.is_over,
     }
 }

@@ -25,6 +25,15 @@ pub use token::Token;
 /// The sum that tells how many executions came before a finding.
 pub const EXECUTIONS: &str = "executions";
 
+/// The sum that counts against the limit of a search.
+pub const RUNS: &str = "runs";
+
+/// The fact of a search that was continued.
+pub const CONTINUED: &str = "continued";
+
+/// Fewest runs that a lease grants, unless fewer are left.
+pub const FEWEST_GRANTED: u64 = 64;
+
 /// Number of times that the exploration of one item may end without results before its search ends.
 pub const MAX_PROBLEMS: u64 = 3;
 
@@ -46,7 +55,8 @@ pub trait Queue: Send {
     /// Ends the holder's time as the front end.
     fn release_front(&mut self, token: &Token) -> Result<(), Error>;
 
-    /// Adds a search with one item, or returns the settings of the search of this name that exists.
+    /// Adds a search with one item, or returns the settings of the search of this name that exists. The search ends
+    /// when its runs are spent: each lease grants some of those that are left.
     fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error>;
 
     /// Leases an item for this time, under a new token.
@@ -61,6 +71,10 @@ pub trait Queue: Send {
     /// Gives the leased item back. A problem is one of the item, whose exploration has ended without results; the
     /// search ends if that has happened too often.
     fn abandon(&mut self, lease: &Lease, problem: Option<&str>) -> Result<(), Error>;
+
+    /// Continues a search that was stopped or spent, or that has no item left, with this item and without a limit. The fact
+    /// [`CONTINUED`] is added in the same step, and nothing is done if it is there.
+    fn go_on(&mut self, search: &str, item: &str) -> Result<(), Error>;
 
     /// Hands out no more items of a search. It ends when the leased ones are committed, without the items that are
     /// left of them; or at once.
@@ -105,6 +119,8 @@ pub struct Search {
     pub name: String,
     /// The build of the program and the settings of the check.
     pub settings: Settings,
+    /// Maximum number of runs.
+    pub limit: Option<u64>,
 }
 
 /// The answer to a worker that asks for an item.
@@ -140,6 +156,8 @@ pub struct Lease {
     pub workers: u64,
     /// True when the classes of its search are not counted exactly any more.
     pub is_sketched: bool,
+    /// Maximum number of runs, if those of its search are limited.
+    pub granted: Option<u64>,
 }
 
 /// The results of exploring an item.
@@ -178,6 +196,8 @@ pub enum End {
     Finding,
     /// It was stopped.
     Stopped,
+    /// Its runs are spent.
+    Spent,
     /// An item could not be explored, because of this problem.
     Broken(String),
 }
@@ -189,6 +209,7 @@ impl End {
             "exhausted" => End::Exhausted,
             "finding" => End::Finding,
             "stopped" => End::Stopped,
+            "spent" => End::Spent,
             other => End::Broken(other.split_once('\n')?.1.to_owned()),
         })
     }

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::{
-    ClassCount, Committed, EXECUTIONS, End, Error, Lease, MAX_EXACT_CLASSES, MAX_PROBLEMS, Next,
-    Queue, Results, Run, Search, SearchState, Settings, Status, Token, WORKER_GONE, sketch,
+    CONTINUED, ClassCount, Committed, EXECUTIONS, End, Error, FEWEST_GRANTED, Lease,
+    MAX_EXACT_CLASSES, MAX_PROBLEMS, Next, Queue, RUNS, Results, Run, Search, SearchState,
+    Settings, Status, Token, WORKER_GONE, sketch,
 };
 
 /// A queue in memory. Clones are connections to the same queue.
@@ -21,6 +22,8 @@ struct State {
     /// Keys of the findings of searches.
     keys: BTreeMap<String, Vec<String>>,
     classes: BTreeMap<String, Classes>,
+    /// Runs that are left of limited searches and not granted.
+    budgets: BTreeMap<String, u64>,
     /// Searches of which no more items are handed out.
     stopping: BTreeSet<String>,
     items: BTreeMap<u64, Item>,
@@ -65,6 +68,7 @@ struct Item {
     search: String,
     text: String,
     lease: Option<(Token, Instant)>,
+    granted: u64,
     problems: u64,
 }
 
@@ -75,6 +79,7 @@ impl State {
             search: search.to_owned(),
             text: text.to_owned(),
             lease: None,
+            granted: 0,
             problems: 0,
         };
         self.items.insert(self.next, item);
@@ -104,8 +109,18 @@ impl State {
         loop {
             let expired = self.items.iter().find(|(_, item)| is_expired(item));
             let number = match expired.map(|(&number, _)| number) {
-                Some(number) => number,
-                None => self.ready.pop_front()?,
+                Some(number) => {
+                    self.give_back(number, 0);
+                    number
+                }
+                None => {
+                    let is_free = |number: &u64| {
+                        let item = self.items.get(number);
+                        item.is_none_or(|item| self.budgets.get(&item.search) != Some(&0))
+                    };
+                    let at = self.ready.iter().position(is_free)?;
+                    self.ready.remove(at)?
+                }
             };
             let Some(item) = self.items.get(&number) else {
                 continue;
@@ -115,6 +130,30 @@ impl State {
             }
             self.drop_item(number);
         }
+    }
+
+    /// Takes back the runs that were granted to an item, but for those that were made.
+    fn give_back(&mut self, number: u64, made: u64) {
+        if let Some(item) = self.items.get_mut(&number)
+            && let Some(budget) = self.budgets.get_mut(&item.search)
+        {
+            *budget += std::mem::take(&mut item.granted).saturating_sub(made);
+        }
+    }
+
+    /// Grants runs to an item.
+    fn grant(&mut self, number: u64, workers: u64) -> Option<u64> {
+        let item = self.items.get_mut(&number)?;
+        let budget = self.budgets.get_mut(&item.search)?;
+        item.granted = (*budget / (2 * workers)).max(FEWEST_GRANTED).min(*budget);
+        *budget -= item.granted;
+        Some(item.granted)
+    }
+
+    /// True when a limited search has no run left, and none is granted.
+    fn is_spent(&self, search: &str) -> bool {
+        let granted = |item: &Item| item.search == search && item.granted > 0;
+        self.budgets.get(search) == Some(&0) && !self.items.values().any(granted)
     }
 
     fn drop_item(&mut self, number: u64) {
@@ -187,6 +226,9 @@ impl Queue for MemoryQueue {
             ..SearchState::default()
         };
         state.searches.insert(search.name.clone(), new);
+        if let Some(limit) = search.limit {
+            state.budgets.insert(search.name.clone(), limit);
+        }
         state.add(&search.name, root);
         Ok(None)
     }
@@ -202,6 +244,8 @@ impl Queue for MemoryQueue {
             let has_front = state.has_front(now);
             return Ok(Next::Empty { has_front });
         };
+        let workers = state.workers(now).len() as u64;
+        let granted = state.grant(number, workers);
         let item = state.items.get_mut(&number).expect("it was found");
         item.lease = Some((token.clone(), now + time));
         let (search, text) = (item.search.clone(), item.text.clone());
@@ -213,8 +257,9 @@ impl Queue for MemoryQueue {
             search,
             text,
             ready: state.ready.len() as u64,
-            workers: state.workers(now).len() as u64,
+            workers,
             is_sketched,
+            granted,
         }))
     }
 
@@ -276,7 +321,9 @@ impl Queue for MemoryQueue {
         for item in results.items.iter().filter(|_| !is_stopping) {
             state.add(&lease.search, item);
         }
+        state.give_back(number, results.sums.get(RUNS).copied().unwrap_or(0));
         state.drop_item(number);
+        let is_spent = state.is_spent(&lease.search);
         let search = state.searches.get_mut(&lease.search).expect("it is there");
         search.classes = count;
         if search.left == 0 && search.end.is_none() {
@@ -284,6 +331,9 @@ impl Queue for MemoryQueue {
                 true => End::Stopped,
                 false => End::Exhausted,
             });
+        }
+        if is_spent {
+            search.end.get_or_insert(End::Spent);
         }
         Ok(Committed::Done)
     }
@@ -302,6 +352,7 @@ impl Queue for MemoryQueue {
             }
             return Ok(());
         }
+        state.give_back(number, 0);
         let item = state.items.get_mut(&number).expect("it is held");
         item.lease = None;
         item.problems += u64::from(problem.is_some());
@@ -312,6 +363,29 @@ impl Queue for MemoryQueue {
         {
             search.end.get_or_insert(End::Broken(problem.to_owned()));
         }
+        Ok(())
+    }
+
+    fn go_on(&mut self, search: &str, item: &str) -> Result<(), Error> {
+        let mut state = self.lock();
+        let Some(there) = state.searches.get_mut(search) else {
+            return Ok(());
+        };
+        let is_over = matches!(there.end, Some(End::Stopped | End::Spent | End::Exhausted));
+        if !is_over || there.facts.contains_key(CONTINUED) {
+            return Ok(());
+        }
+        there.facts.insert(CONTINUED.to_owned(), String::new());
+        there.end = None;
+        there.left = 0;
+        state.items.retain(|_, item| item.search != search);
+        let state = &mut *state;
+        state
+            .ready
+            .retain(|number| state.items.contains_key(number));
+        state.stopping.remove(search);
+        state.budgets.remove(search);
+        state.add(search, item);
         Ok(())
     }
 

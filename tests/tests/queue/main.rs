@@ -7,6 +7,7 @@
 mod commands;
 mod exact;
 mod failing;
+mod limits;
 mod page;
 mod postgres;
 mod programs;

@@ -276,7 +276,63 @@ fn delayed() {
 #[ignore = "run by a queue"]
 fn limited() {
     exhaustive()
-        .max_executions(10)
+        .max_executions(3_001)
+        .run(|| dining(5))
+        .assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn limited_in_time() {
+    exhaustive()
+        .max_time(std::time::Duration::from_millis(1200))
+        .run(|| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            dining(5);
+        })
+        .assert_ok();
+}
+
+/// `Auto` with a search that ends within its half, and with one that does not.
+#[test]
+#[ignore = "run by a queue"]
+fn auto_small() {
+    Checker::new()
+        .max_executions(1_500)
+        .run(|| dining(4))
+        .assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn auto_large() {
+    Checker::new()
+        .seed(SEED)
+        .max_executions(AUTO)
+        .run(|| dining(5))
+        .assert_ok();
+}
+
+/// The executions of `auto_large`.
+pub const AUTO: u64 = 6_001;
+
+#[test]
+#[ignore = "run by a queue"]
+fn auto_timed() {
+    Checker::new()
+        .max_time(std::time::Duration::from_millis(1600))
+        .run(|| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            dining(5);
+        })
+        .assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn reduced_auto() {
+    Checker::new()
+        .reduce(raddle::Reduction::Symmetry)
         .run(|| dining(3))
         .assert_ok();
 }

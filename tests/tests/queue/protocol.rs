@@ -36,6 +36,7 @@ fn search(name: &str) -> Search {
     Search {
         name: name.to_owned(),
         settings: vec![("program".to_owned(), "7".to_owned())],
+        limit: None,
     }
 }
 
@@ -481,6 +482,83 @@ fn a_search_that_is_stopped_ends_with_its_leased_items() {
         queue.stop("unknown", true).unwrap();
         assert_eq!(queue.search("unknown").unwrap(), None);
         assert_eq!(lease(queue, LONG), Next::Empty { has_front: false });
+    });
+}
+
+#[test]
+fn the_runs_of_a_search_are_granted_to_its_items_and_never_exceeded() {
+    on_all(|queue| {
+        queue.open_run(&run()).unwrap();
+        let limited = Search {
+            limit: Some(100),
+            ..search("a")
+        };
+        queue.start(&limited, "root").unwrap();
+        let made = |runs: u64, items: &[&str]| Results {
+            sums: [("runs".to_owned(), runs)].into(),
+            ..results(runs, items)
+        };
+        let root = leased(queue, LONG);
+        assert_eq!(root.granted, Some(64));
+        queue.commit(&root, &made(10, &["x", "y", "z"])).unwrap();
+        // 90 are left.
+        let (x, y) = (leased(queue, LONG), leased(queue, OVER));
+        assert_eq!((x.granted, y.granted), (Some(64), Some(26)));
+        // A lease that is over gives its runs to the next.
+        let y_again = leased(queue, LONG);
+        assert_eq!((y_again.text.as_str(), y_again.granted), ("y", Some(26)));
+        assert_eq!(queue.commit(&y, &made(26, &[])).unwrap(), Committed::Late);
+        assert_eq!(
+            lease(queue, LONG),
+            Next::Empty { has_front: false },
+            "no run is left for z"
+        );
+        queue.abandon(&y_again, None).unwrap();
+        let z = leased(queue, LONG);
+        assert_eq!(z.granted, Some(26), "of y or z");
+        queue.commit(&z, &made(26, &[])).unwrap();
+        assert_eq!(
+            queue.search("a").unwrap().unwrap().end,
+            None,
+            "x may give some back"
+        );
+        assert_eq!(lease(queue, LONG), Next::Empty { has_front: false });
+        queue.commit(&x, &made(60, &["u"])).unwrap();
+        let y = leased(queue, LONG);
+        assert_eq!(y.granted, Some(4));
+        queue.commit(&y, &made(4, &["v"])).unwrap();
+        let state = queue.search("a").unwrap().unwrap();
+        assert_eq!((state.end, state.sums["runs"]), (Some(End::Spent), 100));
+        assert_eq!(lease(queue, LONG), Next::Empty { has_front: false });
+        // What follows has no limit, and follows once.
+        queue.go_on("a", "more").unwrap();
+        queue.go_on("a", "more").unwrap();
+        let state = queue.search("a").unwrap().unwrap();
+        assert_eq!((state.left, state.end), (1, None));
+        let more = leased(queue, LONG);
+        assert_eq!((more.text.as_str(), more.granted), ("more", None));
+        queue.go_on("a", "more").unwrap();
+        queue.commit(&more, &made(1_000, &[])).unwrap();
+        queue.go_on("a", "more").unwrap();
+        let state = queue.search("a").unwrap().unwrap();
+        assert_eq!((state.left, state.end), (0, Some(End::Exhausted)));
+        assert_eq!(state.sums["runs"], 1_100);
+        // A search that ends within its runs is exhausted.
+        queue
+            .start(
+                &Search {
+                    limit: Some(64),
+                    ..search("b")
+                },
+                "root",
+            )
+            .unwrap();
+        let root = leased(queue, LONG);
+        queue.commit(&root, &made(64, &[])).unwrap();
+        assert_eq!(
+            queue.search("b").unwrap().unwrap().end,
+            Some(End::Exhausted)
+        );
     });
 }
 

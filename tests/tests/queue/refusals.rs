@@ -20,8 +20,8 @@ fn searches_that_cannot_be_shared_are_refused() {
     };
     let machine = Machine::new(&server.address());
     for (test, reason) in [
-        ("delayed", "only `exhaustive` and the samplers are shared"),
-        ("limited", "it has max_time or max_executions"),
+        ("delayed", "only `auto`, `exhaustive` and the samplers"),
+        ("reduced_auto", "the strategy `auto` is not shared with a"),
         ("covered", "it measures coverage"),
         ("bounded", "it has a bound of preemptions"),
     ] {
@@ -34,8 +34,10 @@ fn searches_that_cannot_be_shared_are_refused() {
     for (flags, reason) in [
         (&["--workers", "2"][..], "it has several workers of its own"),
         (&["--resume"], "it has a checkpoint"),
-        (&["--budget", "9s"], "it has max_time"),
-        (&["--strategy", "enumerate"], "only `exhaustive` and the"),
+        (
+            &["--strategy", "enumerate"],
+            "only `auto`, `exhaustive` and",
+        ),
     ] {
         let arguments = [&["test", "programs::dp4", "--queue"], flags].concat();
         let more = ["--", "--", "--include-ignored"];

@@ -156,6 +156,8 @@ pub(crate) fn run_reporting(
     let is_shared = shared.is_some();
     #[cfg(not(unix))]
     let is_shared = false;
+    // The command that shares the search has divided the budget.
+    rest = rest.filter(|_| !is_shared);
     let search = match is_shared {
         true => SavedSearch::unsaved(),
         false => SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget),
@@ -358,9 +360,10 @@ fn finish(
             },
         };
         // An exhausted search has run every class in this run.
-        let classes = match guarantee {
-            Guarantee::Exhaustive | Guarantee::Reduced => exploration.classes_run(),
-            _ => counted_elsewhere.map_or(exploration.classes(), |counted| counted.classes),
+        let classes = match (counted_elsewhere, guarantee) {
+            (Some(counted), _) => counted.classes,
+            (None, Guarantee::Exhaustive | Guarantee::Reduced) => exploration.classes_run(),
+            (None, _) => exploration.classes(),
         };
         report.set_classes(classes, guarantee);
         let is_estimated = counted_elsewhere.is_some_and(|counted| counted.is_estimated);

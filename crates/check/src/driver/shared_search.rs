@@ -86,11 +86,7 @@ pub(crate) fn connect(
                 check: name.test.clone(),
                 number: name.number,
                 settings: settings(checker),
-                root: match checker.strategy {
-                    Strategy::Exhaustive => Part::ROOT.to_owned(),
-                    _ => Streams::all(checker).to_text(),
-                },
-                milliseconds: checker.max_time.map(|time| time.as_millis() as u64),
+                ..division(checker)
             }));
             return Some(connection);
         }
@@ -104,21 +100,52 @@ pub(crate) fn connect(
     panic!("raddle: the search of {check} cannot be shared: {refused}")
 }
 
+/// Returns the parts and the limits of the search of a check.
+///
+/// `Auto` begins with the exhaustive search, which has one half of the runs and of the time. If that does not end with
+/// every class, streams of its samplers have the other half. There is no estimate, and no search with a bound.
+fn division(checker: &Checker) -> SharedSearch {
+    let milliseconds = checker.max_time.map(|time| time.as_millis() as u64);
+    let runs = Some(phases::max_runs(checker)).filter(|&runs| runs < u64::MAX);
+    let root = Part::ROOT.to_owned();
+    match checker.strategy {
+        Strategy::Exhaustive => SharedSearch {
+            root,
+            milliseconds,
+            runs,
+            ..SharedSearch::default()
+        },
+        Strategy::Auto => SharedSearch {
+            root,
+            milliseconds,
+            runs: runs.map(|runs| runs.div_ceil(2)),
+            next: Some(Streams::all(checker).to_text()),
+            ..SharedSearch::default()
+        },
+        // The number of streams limits the runs.
+        _ => SharedSearch {
+            root: Streams::all(checker).to_text(),
+            milliseconds,
+            ..SharedSearch::default()
+        },
+    }
+}
+
 /// Returns the reason why the search of a check cannot be shared, if there is one.
 fn refusal(checker: &Checker, is_observed: bool) -> Option<&'static str> {
-    let is_search = checker.strategy == Strategy::Exhaustive;
+    let is_search = matches!(checker.strategy, Strategy::Exhaustive | Strategy::Auto);
     let reasons = [
         (
             !is_search && checker.strategy.sampler().is_none(),
-            "only `exhaustive` and the samplers are shared; add --strategy exhaustive or --strategy random",
+            "only `auto`, `exhaustive` and the samplers are shared; add --strategy exhaustive or --strategy random",
+        ),
+        (
+            checker.strategy == Strategy::Auto && checker.is_reduced(),
+            "the strategy `auto` is not shared with a reduction; add --strategy exhaustive",
         ),
         (
             checker.program.dialect() != Dialect::Library,
             "native programs are not shared",
-        ),
-        (
-            is_search && (checker.max_time.is_some() || checker.max_executions.is_some()),
-            "it has max_time or max_executions, which would hold for each machine",
         ),
         (
             checker.preemptions.is_some(),
@@ -232,14 +259,23 @@ fn explore(
     part: &Part,
     earlier: &mut Earlier,
 ) -> PartResults {
-    let checker = job.checker;
+    // The limit of runs also holds for those that confirm a suspicion.
+    let checker = &Checker {
+        max_executions: part.runs,
+        max_time: None,
+        ..job.checker.clone()
+    };
     let places = worker.context.places();
     let is_root = part.item == Part::ROOT;
     let search = match is_root {
         true => phases::exhaustive(checker),
         false => phases::exhaustive(checker).idle(),
     };
-    let exploration = Exploration::new(search, checker.limits());
+    let mut exploration = Exploration::new(search, checker.limits());
+    if checker.strategy == Strategy::Auto {
+        // Samplers may run the same classes, so their fingerprints are kept.
+        exploration.remember(&[]);
+    }
     let context = checker.context(exploration, job.fatal.clone());
     context.share_places(&places);
     let fingerprints = AtomicU64::new(0);
@@ -256,7 +292,7 @@ fn explore(
         own.take_over(items);
     }
     let budget = Budget {
-        executions: u64::MAX,
+        executions: part.runs.unwrap_or(u64::MAX),
         of_all: u64::MAX,
         until: Some(Instant::now() + Duration::from_millis(part.milliseconds)),
         patience: Patience::Slice,
@@ -277,6 +313,7 @@ fn explore(
     };
     let is_over = own.is_over;
     let mut results = results(&own, &places, part.pieces, is_over);
+    results.classes = own.context.with_exploration(|e| e.take_new_classes());
     if sums_fingerprints() {
         let sum = fingerprints.load(Relaxed);
         results.sums.insert(FINGERPRINTS.to_owned(), sum);

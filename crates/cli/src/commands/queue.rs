@@ -100,10 +100,24 @@ mod on_unix {
         SearchName::of_text(name).map_or(name.to_owned(), |name| name.to_string())
     }
 
+    fn strategy(state: &SearchState) -> &str {
+        let mut settings = state.settings.iter();
+        let found = settings.find(|(name, _)| name == "strategy");
+        found.map_or("exhaustive", |(_, strategy)| strategy)
+    }
+
     /// True when the classes of a search can repeat.
     fn is_sampled(state: &SearchState) -> bool {
-        let mut settings = state.settings.iter();
-        settings.any(|(name, value)| name == "strategy" && value != "exhaustive")
+        strategy(state) != "exhaustive"
+    }
+
+    /// True when the last parts of a search are streams. Those of `auto` come after the exhaustive search.
+    fn has_streams(state: &SearchState) -> bool {
+        match strategy(state) {
+            "exhaustive" => false,
+            "auto" => state.facts.contains_key(raddle_queue::CONTINUED),
+            _ => true,
+        }
     }
 
     /// Returns the work done so far in words.
@@ -128,9 +142,10 @@ mod on_unix {
     fn standing(state: &SearchState) -> &'static str {
         match &state.end {
             None => "running",
-            Some(End::Exhausted) if is_sampled(state) => "every stream was run",
+            Some(End::Exhausted) if has_streams(state) => "every stream was run",
             Some(End::Exhausted) => "every class was run",
             Some(End::Stopped) => "its time is over",
+            Some(End::Spent) => "its runs are spent",
             Some(End::Finding) => "a failure was found",
             Some(End::Broken(_)) => "a part could not be explored",
         }

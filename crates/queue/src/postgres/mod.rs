@@ -10,9 +10,9 @@ use std::time::Duration;
 use crate::patience::{Attempt, Patience};
 use crate::settings::{of_text, to_text};
 use crate::{
-    Address, ClassCount, Committed, EXECUTIONS, End, Error, Lease, MAX_EXACT_CLASSES, MAX_PROBLEMS,
-    Next, Queue, Results, Run, STOPPING, Search, SearchState, Settings, Status, Token, WORKER_GONE,
-    sketch,
+    Address, CONTINUED, ClassCount, Committed, EXECUTIONS, End, Error, FEWEST_GRANTED, Lease,
+    MAX_EXACT_CLASSES, MAX_PROBLEMS, Next, Queue, RUNS, Results, Run, STOPPING, Search,
+    SearchState, Settings, Status, Token, WORKER_GONE, sketch,
 };
 use login::Login;
 use steps::Step;
@@ -279,6 +279,7 @@ fn read_next(row: Row, token: &Token) -> Option<Next> {
             ready: value()?.parse().ok()?,
             workers: value()?.parse().ok()?,
             is_sketched: value()? == "t",
+            granted: value().and_then(|runs| runs.parse().ok()),
         })),
     }
 }
@@ -362,7 +363,9 @@ impl Queue for PostgresQueue {
 
     fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error> {
         let settings = to_text(&search.settings);
-        let parameters = [&search.name, &settings, root].map(stored);
+        let limit = search.limit.map(|limit| limit.to_string());
+        let limit = limit.unwrap_or_default();
+        let parameters = [&search.name, &settings, root, &limit].map(stored);
         let there = self.value(&steps::START, &parameters)?;
         Ok(there.map(|there| of_text(&loaded(&there))))
     }
@@ -373,6 +376,7 @@ impl Queue for PostgresQueue {
             token.to_string(),
             interval(time),
             interval(WORKER_GONE),
+            FEWEST_GRANTED.to_string(),
         ];
         let rows = self.run(&steps::LEASE, &parameters)?;
         let next = rows.into_iter().next();
@@ -421,6 +425,7 @@ impl Queue for PostgresQueue {
             array(ranks.keys().map(u16::to_string)),
             array(ranks.values().map(u8::to_string)),
             MAX_EXACT_CLASSES.to_string(),
+            sums.get(RUNS).copied().unwrap_or(0).to_string(),
         ];
         match self.value(&steps::COMMIT, &parameters)?.as_deref() {
             Some("done") => Ok(Committed::Done),
@@ -446,6 +451,12 @@ impl Queue for PostgresQueue {
             stored(problem.unwrap_or_default()),
         ];
         self.run(&steps::ABANDON, &parameters)?;
+        Ok(())
+    }
+
+    fn go_on(&mut self, search: &str, item: &str) -> Result<(), Error> {
+        let parameters = [search, item, CONTINUED].map(stored);
+        self.run(&steps::GO_ON, &parameters)?;
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 //! clock that is wrong only has work done twice, because a commit needs the token.
 
 /// Number of this layout of tables and functions. It changes with them.
-pub const LAYOUT: u32 = 2;
+pub const LAYOUT: u32 = 3;
 
 /// Creates the tables and functions in the schema `@schema@`, which the session searches. In one transaction, alone.
 pub const CREATE: &str = r#"
@@ -18,10 +18,11 @@ CREATE TABLE IF NOT EXISTS run (one boolean PRIMARY KEY DEFAULT true CHECK (one)
 CREATE TABLE IF NOT EXISTS front (one boolean PRIMARY KEY DEFAULT true CHECK (one), token text NOT NULL,
     until timestamptz NOT NULL);
 CREATE TABLE IF NOT EXISTS searches (name text PRIMARY KEY, settings text NOT NULL, ended text,
-    classes bigint NOT NULL DEFAULT 0, is_sketched boolean NOT NULL DEFAULT false);
+    classes bigint NOT NULL DEFAULT 0, is_sketched boolean NOT NULL DEFAULT false, budget bigint);
 CREATE TABLE IF NOT EXISTS workers (name text PRIMARY KEY, seen timestamptz NOT NULL);
 CREATE TABLE IF NOT EXISTS items (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, search text NOT NULL,
-    body text NOT NULL, token text, until timestamptz, problems integer NOT NULL DEFAULT 0);
+    body text NOT NULL, token text, until timestamptz, problems integer NOT NULL DEFAULT 0,
+    granted bigint NOT NULL DEFAULT 0);
 CREATE INDEX IF NOT EXISTS items_ready ON items (number) WHERE token IS NULL;
 CREATE INDEX IF NOT EXISTS items_leased ON items (until) WHERE token IS NOT NULL;
 CREATE INDEX IF NOT EXISTS items_search ON items (search);
@@ -48,9 +49,10 @@ BEGIN
     RETURN FOUND;
 END $$;
 
-CREATE OR REPLACE FUNCTION start_search(p_name text, p_settings text, p_root text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION start_search(p_name text, p_settings text, p_root text, p_limit bigint) RETURNS text
+    LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO searches (name, settings) VALUES (p_name, p_settings) ON CONFLICT (name) DO NOTHING;
+    INSERT INTO searches (name, settings, budget) VALUES (p_name, p_settings, p_limit) ON CONFLICT (name) DO NOTHING;
     IF NOT FOUND THEN
         RETURN (SELECT settings FROM searches WHERE name = p_name);
     END IF;
@@ -65,38 +67,58 @@ BEGIN
         ON CONFLICT (name) DO UPDATE SET seen = excluded.seen;
 END $$;
 
-CREATE OR REPLACE FUNCTION lease_item(p_worker text, p_token text, p_time interval, p_gone interval)
+CREATE OR REPLACE FUNCTION lease_item(p_worker text, p_token text, p_time interval, p_gone interval, p_fewest bigint)
     RETURNS TABLE (answer text, item bigint, in_search text, item_body text, known text[], ready bigint,
-        there bigint, sketched boolean) LANGUAGE plpgsql AS $$
+        there bigint, sketched boolean, allowed bigint) LANGUAGE plpgsql AS $$
 DECLARE
     taken bigint;
+    of_search text;
+    had bigint;
+    rest bigint;
+    new_grant bigint;
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM run) THEN
         RETURN QUERY SELECT 'none', NULL::bigint, NULL::text, NULL::text, NULL::text[], NULL::bigint, NULL::bigint,
-            NULL::boolean;
+            NULL::boolean, NULL::bigint;
         RETURN;
     END IF;
     PERFORM see_worker(p_worker);
     -- The items of a search that stops are not handed out again.
-    SELECT number INTO taken FROM items WHERE token IS NOT NULL AND until <= clock_timestamp()
+    SELECT number, search, granted INTO taken, of_search, had FROM items
+        WHERE token IS NOT NULL AND until <= clock_timestamp()
         AND NOT EXISTS (SELECT 1 FROM searches WHERE name = items.search AND ended IS NOT NULL)
         ORDER BY until LIMIT 1 FOR UPDATE OF items SKIP LOCKED;
     IF taken IS NULL THEN
-        SELECT number INTO taken FROM items WHERE token IS NULL ORDER BY number LIMIT 1 FOR UPDATE SKIP LOCKED;
+        -- Where no run is left, others may give some back.
+        SELECT number, search, granted INTO taken, of_search, had FROM items WHERE token IS NULL
+            AND NOT EXISTS (SELECT 1 FROM searches WHERE name = items.search AND budget = 0)
+            ORDER BY number LIMIT 1 FOR UPDATE OF items SKIP LOCKED;
+    END IF;
+    IF taken IS NOT NULL AND EXISTS (SELECT 1 FROM searches WHERE name = of_search AND budget IS NOT NULL) THEN
+        -- A step that holds the search may wait for the item, so this one does not wait for the search.
+        SELECT budget + had INTO rest FROM searches WHERE name = of_search FOR UPDATE SKIP LOCKED;
+        IF rest > 0 THEN
+            new_grant := least(rest, greatest(p_fewest, rest / (2 * (SELECT count(*) FROM workers
+                WHERE seen > clock_timestamp() - p_gone))));
+            UPDATE searches SET budget = rest - new_grant WHERE name = of_search;
+        ELSE
+            taken := NULL;
+        END IF;
     END IF;
     IF taken IS NULL THEN
         RETURN QUERY SELECT CASE WHEN EXISTS (SELECT 1 FROM front WHERE until > clock_timestamp())
             THEN 'waiting' ELSE 'empty' END, NULL::bigint, NULL::text, NULL::text, NULL::text[], NULL::bigint,
-            NULL::bigint, NULL::boolean;
+            NULL::bigint, NULL::boolean, NULL::bigint;
         RETURN;
     END IF;
-    UPDATE items SET token = p_token, until = clock_timestamp() + p_time WHERE number = taken;
+    UPDATE items SET token = p_token, until = clock_timestamp() + p_time, granted = coalesce(new_grant, 0)
+        WHERE number = taken;
     RETURN QUERY SELECT 'item', taken, items.search, items.body,
         ARRAY(SELECT key FROM findings WHERE findings.search = items.search ORDER BY number),
         -- Beyond this number, the exact one is of no use to a worker.
         (SELECT count(*) FROM (SELECT 1 FROM items WHERE token IS NULL LIMIT 100000) AS counted),
         (SELECT count(*) FROM workers WHERE seen > clock_timestamp() - p_gone),
-        (SELECT is_sketched FROM searches WHERE name = items.search)
+        (SELECT is_sketched FROM searches WHERE name = items.search), new_grant
         FROM items WHERE items.number = taken;
 END $$;
 
@@ -110,23 +132,26 @@ END $$;
 
 CREATE OR REPLACE FUNCTION commit_item(p_item bigint, p_token text, p_search text, p_counted text, p_is_over boolean,
     p_sums text[], p_values bigint[], p_facts text[], p_details text[], p_keys text[], p_findings text[],
-    p_items text[], p_gone interval, p_classes bigint[], p_registers integer[], p_ranks integer[], p_exact bigint)
-    RETURNS text LANGUAGE plpgsql AS $$
+    p_items text[], p_gone interval, p_classes bigint[], p_registers integer[], p_ranks integer[], p_exact bigint,
+    p_runs bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     ending text;
     earlier_count bigint;
     sketched boolean;
     known bigint;
     added bigint;
+    had bigint;
+    rest bigint;
 BEGIN
     SELECT ended, is_sketched, classes INTO ending, sketched, known FROM searches WHERE name = p_search FOR UPDATE;
     IF NOT FOUND THEN
         RETURN 'late';
     END IF;
-    DELETE FROM items WHERE number = p_item AND token = p_token AND search = p_search;
+    DELETE FROM items WHERE number = p_item AND token = p_token AND search = p_search RETURNING granted INTO had;
     IF NOT FOUND OR ending <> 'stopping' THEN
         RETURN 'late';
     END IF;
+    UPDATE searches SET budget = budget + greatest(had - p_runs, 0) WHERE name = p_search RETURNING budget INTO rest;
     SELECT value INTO earlier_count FROM sums WHERE search = p_search AND name = p_counted;
     INSERT INTO sums (search, name, value) SELECT p_search, n, v FROM unnest(p_sums, p_values) AS new (n, v)
         ON CONFLICT (search, name) DO UPDATE SET value = sums.value + excluded.value;
@@ -158,6 +183,9 @@ BEGIN
         DELETE FROM items WHERE search = p_search;
     ELSIF NOT EXISTS (SELECT 1 FROM items WHERE search = p_search) THEN
         UPDATE searches SET ended = CASE WHEN ending IS NULL THEN 'exhausted' ELSE 'stopped' END WHERE name = p_search;
+    ELSIF rest = 0 AND NOT EXISTS (SELECT 1 FROM items WHERE search = p_search AND granted > 0) THEN
+        UPDATE searches SET ended = 'spent' WHERE name = p_search;
+        DELETE FROM items WHERE search = p_search;
     ELSIF coalesce(array_length(p_items, 1), 0) > 0
         AND (SELECT count(*) FROM (SELECT 1 FROM items WHERE token IS NULL LIMIT 100000) AS counted)
             <= 2 * (SELECT count(*) FROM workers WHERE seen > clock_timestamp() - p_gone) THEN
@@ -172,6 +200,7 @@ CREATE OR REPLACE FUNCTION abandon_item(p_item bigint, p_token text, p_search te
 DECLARE
     tries integer;
     ending text;
+    had bigint;
 BEGIN
     SELECT ended INTO ending FROM searches WHERE name = p_search FOR UPDATE;
     IF ending = 'stopping' THEN
@@ -180,7 +209,9 @@ BEGIN
             AND NOT EXISTS (SELECT 1 FROM items WHERE search = p_search);
         RETURN;
     END IF;
-    UPDATE items SET token = NULL, until = NULL, problems = problems + (p_problem <> '')::integer
+    SELECT granted INTO had FROM items WHERE number = p_item AND token = p_token;
+    UPDATE searches SET budget = budget + coalesce(had, 0) WHERE name = p_search;
+    UPDATE items SET token = NULL, until = NULL, granted = 0, problems = problems + (p_problem <> '')::integer
         WHERE number = p_item AND token = p_token RETURNING problems INTO tries;
     IF NOT FOUND THEN
         RETURN;
@@ -191,6 +222,19 @@ BEGIN
     ELSE
         PERFORM pg_notify('raddle:' || current_schema(), '');
     END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION go_on(p_search text, p_item text, p_fact text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM 1 FROM searches WHERE name = p_search AND ended IN ('stopped', 'spent', 'exhausted') FOR UPDATE;
+    IF NOT FOUND OR EXISTS (SELECT 1 FROM facts WHERE search = p_search AND name = p_fact) THEN
+        RETURN;
+    END IF;
+    INSERT INTO facts (search, name, detail) VALUES (p_search, p_fact, '');
+    DELETE FROM items WHERE search = p_search;
+    UPDATE searches SET ended = NULL, budget = NULL WHERE name = p_search;
+    INSERT INTO items (search, body) VALUES (p_search, p_item);
+    PERFORM pg_notify('raddle:' || current_schema(), '');
 END $$;
 
 CREATE OR REPLACE FUNCTION stop_search(p_search text, p_at_once boolean) RETURNS void LANGUAGE plpgsql AS $$
@@ -235,12 +279,15 @@ pub const RUN: Step = Step("run", "SELECT version, environment FROM run");
 pub const HOLD_FRONT: Step = Step("hold_front", "SELECT hold_front($1, $2::interval)");
 /// token
 pub const RELEASE_FRONT: Step = Step("release_front", "DELETE FROM front WHERE token = $1");
-/// search, settings, root
-pub const START: Step = Step("start", "SELECT start_search($1, $2, $3)");
-/// worker, token, time, time after which a worker is gone
+/// search, settings, root, maximum number of runs or an empty text
+pub const START: Step = Step(
+    "start",
+    "SELECT start_search($1, $2, $3, nullif($4, '')::bigint)",
+);
+/// worker, token, time, time after which a worker is gone, fewest runs that are granted
 pub const LEASE: Step = Step(
     "lease",
-    "SELECT * FROM lease_item($1, $2, $3::interval, $4::interval)",
+    "SELECT * FROM lease_item($1, $2, $3::interval, $4::interval, $5::bigint)",
 );
 /// item, token, worker, time
 pub const HEARTBEAT: Step = Step(
@@ -249,18 +296,20 @@ pub const HEARTBEAT: Step = Step(
 );
 /// item, token, search, name of the sum before findings, whether the search is over, names and values of sums, names
 /// and details of facts, keys and texts of findings, items, time after which a worker is gone, classes, registers and
-/// their ranks, maximum number of classes that are counted exactly
+/// their ranks, maximum number of classes that are counted exactly, number of runs
 pub const COMMIT: Step = Step(
     "commit",
     "SELECT commit_item($1::bigint, $2, $3, $4, $5::boolean, $6::text[], $7::bigint[], $8::text[], $9::text[], \
      $10::text[], $11::text[], $12::text[], $13::interval, $14::bigint[], $15::integer[], $16::integer[], \
-     $17::bigint)",
+     $17::bigint, $18::bigint)",
 );
 /// item, token, search, maximum number of problems, the problem or nothing
 pub const ABANDON: Step = Step(
     "abandon",
     "SELECT abandon_item($1::bigint, $2, $3, $4::integer, $5)",
 );
+/// search, item, name of the fact
+pub const GO_ON: Step = Step("go_on", "SELECT go_on($1, $2, $3)");
 /// search, whether it ends at once
 pub const STOP: Step = Step("stop", "SELECT stop_search($1, $2::boolean)");
 pub const REMOVE_RUN: Step = Step("remove_run", "SELECT remove_run()");

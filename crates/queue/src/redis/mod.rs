@@ -9,9 +9,9 @@ use std::time::Duration;
 use crate::patience::{Attempt, Patience};
 use crate::settings::{of_text, to_text};
 use crate::{
-    Address, ClassCount, Committed, EXECUTIONS, End, Error, Lease, MAX_EXACT_CLASSES, MAX_PROBLEMS,
-    Next, Queue, Results, Run, STOPPING, Search, SearchState, Settings, Status, Token, WORKER_GONE,
-    sketch,
+    Address, CONTINUED, ClassCount, Committed, EXECUTIONS, End, Error, FEWEST_GRANTED, Lease,
+    MAX_EXACT_CLASSES, MAX_PROBLEMS, Next, Queue, RUNS, Results, Run, STOPPING, Search,
+    SearchState, Settings, Status, Token, WORKER_GONE, sketch,
 };
 use resp::{Connection, Reply};
 use scripts::{KEYS, Script};
@@ -215,6 +215,7 @@ fn read_next(reply: Reply, token: &Token) -> Option<Next> {
             ready: parts.next()?.number()?,
             workers: parts.next()?.number()?,
             is_sketched: parts.next()?.number()? == 1,
+            granted: parts.next().and_then(Reply::number),
         })),
     }
 }
@@ -311,13 +312,18 @@ impl Queue for RedisQueue {
 
     fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error> {
         let settings = to_text(&search.settings);
-        let reply = self.run(&scripts::START, &[&search.name, &settings, root])?;
+        let limit = search.limit.map(|limit| limit.to_string());
+        let mut arguments: Vec<&str> = vec![&search.name, &settings, root];
+        arguments.extend(limit.as_deref());
+        let reply = self.run(&scripts::START, &arguments)?;
         Ok(reply.text().map(|there| of_text(&there)))
     }
 
     fn lease(&mut self, worker: &str, token: &Token, time: Duration) -> Result<Next, Error> {
         let (time, gone) = (milliseconds(time), milliseconds(WORKER_GONE));
-        let reply = self.run(&scripts::LEASE, &[worker, token.as_str(), &time, &gone])?;
+        let fewest = FEWEST_GRANTED.to_string();
+        let arguments = [worker, token.as_str(), &time, &gone, &fewest];
+        let reply = self.run(&scripts::LEASE, &arguments)?;
         read_next(reply, token).ok_or_else(|| self.misunderstood())
     }
 
@@ -332,7 +338,8 @@ impl Queue for RedisQueue {
         let exact = MAX_EXACT_CLASSES.to_string();
         let mut words: Vec<String> = vec![lease.item.clone(), lease.token.to_string()];
         let is_over = if results.is_over { "1" } else { "0" };
-        words.extend([&lease.search, EXECUTIONS, is_over, &exact].map(str::to_owned));
+        let runs = results.sums.get(RUNS).copied().unwrap_or(0).to_string();
+        words.extend([&lease.search, EXECUTIONS, is_over, &exact, &runs].map(str::to_owned));
         let mut add = |list: Vec<String>| {
             words.push(list.len().to_string());
             words.extend(list);
@@ -370,6 +377,11 @@ impl Queue for RedisQueue {
         let mut arguments = vec![&lease.item, lease.token.as_str(), &lease.search, &most];
         arguments.extend(problem);
         self.run(&scripts::ABANDON, &arguments)?;
+        Ok(())
+    }
+
+    fn go_on(&mut self, search: &str, item: &str) -> Result<(), Error> {
+        self.run(&scripts::GO_ON, &[search, item, CONTINUED])?;
         Ok(())
     }
 

@@ -4,7 +4,8 @@
 //! numbers), `leases` (number by end of lease), `tokens` (number to token), `left` (search to number of items),
 //! `sums` and `facts` (search and name to value), `findings` (list), `keys` (search and key of a finding), `ends`
 //! (search to reason), `problems` (number to count), `workers` (name by time), `next` (last number), `front`
-//! (token), `sketched` (searches whose classes are not counted exactly). The names of `classes` (set) and `ranks`
+//! (token), `sketched` (searches whose classes are not counted exactly), `budgets` (limited search to runs that are left
+//! and not granted), `grants` (number to granted runs), `granted` (search to sum of granted runs). The names of `classes` (set) and `ranks`
 //! (register to rank) are followed by that of the search.
 //!
 //! All keys have one hash tag, so they are on one node of a cluster. An item is in `items` until it is committed,
@@ -12,15 +13,17 @@
 //! wrong only has work done twice, because a commit needs the token.
 
 /// Names of the keys, in the order in which scripts receive them.
-pub const KEYS: [&str; 19] = [
+pub const KEYS: [&str; 22] = [
     "run", "searches", "items", "ready", "leases", "tokens", "left", "sums", "facts", "findings",
     "keys", "ends", "problems", "workers", "next", "front", "sketched", "classes", "ranks",
+    "budgets", "grants", "granted",
 ];
 
 /// The beginning of every script.
 const COMMON: &str = r"
 local RUN, SEARCHES, ITEMS, READY, LEASES, TOKENS, LEFT, SUMS, FACTS, FINDINGS,
-    FINDING_KEYS, ENDS, PROBLEMS, WORKERS, NEXT, FRONT, SKETCHED, CLASSES, RANKS = unpack(KEYS)
+    FINDING_KEYS, ENDS, PROBLEMS, WORKERS, NEXT, FRONT, SKETCHED, CLASSES, RANKS,
+    BUDGETS, GRANTS, GRANTED = unpack(KEYS)
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -32,7 +35,20 @@ local function add(search, text)
     call('HINCRBY', LEFT, search, 1)
 end
 
+-- Takes back the runs that were granted to an item, but for those that were made.
+local function give_back(id, search, made)
+    local grant = call('HGET', GRANTS, id)
+    if grant then
+        call('HDEL', GRANTS, id)
+        call('HINCRBY', GRANTED, search, -grant)
+        if tonumber(grant) > made then
+            call('HINCRBY', BUDGETS, search, grant - made)
+        end
+    end
+end
+
 local function drop(id, search)
+    give_back(id, search, 0)
     call('HDEL', ITEMS, id)
     call('HDEL', TOKENS, id)
     call('ZREM', LEASES, id)
@@ -56,7 +72,7 @@ pub struct Script(&'static str);
 
 impl Script {
     pub fn text(&self) -> String {
-        format!("{COMMON}{}", self.0)
+        format!("{COMMON}{DROP_READY}{}", self.0)
     }
 }
 
@@ -94,7 +110,7 @@ return 1
 ",
 );
 
-/// search, settings, root
+/// search, settings, root, maximum number of runs if they are limited
 pub const START: Script = Script(
     r"
 local there = call('HGET', SEARCHES, ARGV[1])
@@ -102,12 +118,15 @@ if there then
     return there
 end
 call('HSET', SEARCHES, ARGV[1], ARGV[2])
+if ARGV[4] then
+    call('HSET', BUDGETS, ARGV[1], ARGV[4])
+end
 add(ARGV[1], ARGV[3])
 return false
 ",
 );
 
-/// worker, token, milliseconds, milliseconds after which a worker is gone
+/// worker, token, milliseconds, milliseconds after which a worker is gone, fewest runs that are granted
 pub const LEASE: Script = Script(
     r"
 if call('EXISTS', RUN) == 0 then
@@ -125,6 +144,24 @@ local function take(id)
         drop(id, search)
         return nil
     end
+    give_back(id, search, 0)
+    local workers = call('ZCARD', WORKERS)
+    local grant = false
+    local budget = call('HGET', BUDGETS, search)
+    if budget then
+        budget = tonumber(budget)
+        if budget == 0 then
+            -- Others have the runs that are left, and may give some of them back.
+            call('HDEL', TOKENS, id)
+            call('ZREM', LEASES, id)
+            call('RPUSH', READY, id)
+            return nil
+        end
+        grant = math.min(budget, math.max(tonumber(ARGV[5]), math.floor(budget / (2 * workers))))
+        call('HINCRBY', BUDGETS, search, -grant)
+        call('HINCRBY', GRANTED, search, grant)
+        call('HSET', GRANTS, id, grant)
+    end
     call('HSET', TOKENS, id, ARGV[2])
     call('ZADD', LEASES, now + ARGV[3], id)
     local known = {}
@@ -134,9 +171,10 @@ local function take(id)
         end
     end
     return {'item', id, search, string.sub(item, at + 1), known,
-        call('LLEN', READY), call('ZCARD', WORKERS), call('SISMEMBER', SKETCHED, search)}
+        call('LLEN', READY), workers, call('SISMEMBER', SKETCHED, search), grant}
 end
-while true do
+-- Each item is looked at once.
+for _ = 1, call('LLEN', READY) + call('ZCARD', LEASES) + 1 do
     local id = call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0, 1)[1] or call('LPOP', READY)
     if not id then
         return {'empty', call('EXISTS', FRONT)}
@@ -146,6 +184,7 @@ while true do
         return taken
     end
 end
+return {'empty', call('EXISTS', FRONT)}
 ",
 );
 
@@ -162,7 +201,7 @@ return 1
 );
 
 /// item, token, search, name of the sum before findings, 1 if the search is over, maximum number of classes that are
-/// counted exactly, then six lists, each with the number of its elements first: sums and facts with their values,
+/// counted exactly, number of runs, then six lists, each with the number of its elements first: sums and facts with their values,
 /// findings with their keys, items, classes, registers with their ranks
 pub const COMMIT: Script = Script(
     r"
@@ -175,7 +214,7 @@ if ending and ending ~= 'stopping' then
     drop(id, search)
     return 'late'
 end
-local position = 7
+local position = 8
 local function list()
     local first = position + 1
     position = first + ARGV[position]
@@ -202,6 +241,7 @@ if not ending then
         add(search, ARGV[at])
     end
 end
+give_back(id, search, tonumber(ARGV[7]))
 drop(id, search)
 first, last = list()
 if call('SISMEMBER', SKETCHED, search) == 0 then
@@ -226,6 +266,8 @@ if ARGV[5] == '1' then
     call('HSET', ENDS, search, 'finding')
 elseif call('HGET', LEFT, search) == '0' then
     call('HSET', ENDS, search, ending and 'stopped' or 'exhausted')
+elseif call('HGET', BUDGETS, search) == '0' and call('HGET', GRANTED, search) == '0' then
+    call('HSET', ENDS, search, 'spent')
 end
 return 'done'
 ",
@@ -245,12 +287,56 @@ if call('HGET', ENDS, ARGV[3]) == 'stopping' then
     end
     return 1
 end
+give_back(id, ARGV[3], 0)
 call('HDEL', TOKENS, id)
 call('ZREM', LEASES, id)
 call('RPUSH', READY, id)
 if ARGV[5] and call('HINCRBY', PROBLEMS, id, 1) >= tonumber(ARGV[4]) then
     call('HSETNX', ENDS, ARGV[3], 'broken\n' .. ARGV[5])
 end
+return 1
+",
+);
+
+/// Removes the items of a search that are not leased.
+const DROP_READY: &str = r"
+local function drop_ready(search)
+    local others = {}
+    for _, id in ipairs(call('LRANGE', READY, 0, -1)) do
+        local item = call('HGET', ITEMS, id)
+        if item and search_of(item) == search then
+            drop(id, search)
+        else
+            others[#others + 1] = id
+        end
+    end
+    call('DEL', READY)
+    for _, id in ipairs(others) do
+        call('RPUSH', READY, id)
+    end
+end
+";
+
+/// search, item, name of the fact
+pub const GO_ON: Script = Script(
+    r"
+local search, fact = ARGV[1], ARGV[1] .. '\n' .. ARGV[3]
+local ending = call('HGET', ENDS, search)
+local is_over = ending == 'stopped' or ending == 'spent' or ending == 'exhausted'
+if not is_over or call('HEXISTS', FACTS, fact) == 1 then
+    return 0
+end
+drop_ready(search)
+for _, id in ipairs(call('HKEYS', TOKENS)) do
+    local item = call('HGET', ITEMS, id)
+    if item and search_of(item) == search then
+        drop(id, search)
+    end
+end
+call('HDEL', ENDS, search)
+call('HDEL', BUDGETS, search)
+call('HSET', FACTS, fact, '')
+add(search, ARGV[2])
 return 1
 ",
 );
@@ -263,19 +349,7 @@ local ending = call('HGET', ENDS, search)
 if call('HEXISTS', SEARCHES, search) == 0 or ending and ending ~= 'stopping' then
     return 0
 end
-local others = {}
-for _, id in ipairs(call('LRANGE', READY, 0, -1)) do
-    local item = call('HGET', ITEMS, id)
-    if item and search_of(item) == search then
-        drop(id, search)
-    else
-        others[#others + 1] = id
-    end
-end
-call('DEL', READY)
-for _, id in ipairs(others) do
-    call('RPUSH', READY, id)
-end
+drop_ready(search)
 local is_over = ARGV[2] == '1' or call('HGET', LEFT, search) == '0'
 call('HSET', ENDS, search, is_over and 'stopped' or 'stopping')
 return 1

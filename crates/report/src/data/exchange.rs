@@ -52,6 +52,10 @@ pub struct SharedSearch {
     pub root: String,
     /// Limit of the time of the whole search, in milliseconds.
     pub milliseconds: Option<u64>,
+    /// Limit of the runs of the whole search, if they are granted to its parts.
+    pub runs: Option<u64>,
+    /// The part with which the search goes on if it ends without every class.
+    pub next: Option<String>,
 }
 
 /// A part of a search and the time for it.
@@ -65,6 +69,8 @@ pub struct Part {
     pub pieces: usize,
     /// The headlines of failures that are known already.
     pub known: Vec<String>,
+    /// Maximum number of runs, if they are limited.
+    pub runs: Option<u64>,
 }
 
 impl Part {
@@ -141,6 +147,8 @@ impl FromCheck {
                 ];
                 fields.push(field("root", &search.root));
                 fields.extend(search.milliseconds.map(|time| field("milliseconds", time)));
+                fields.extend(search.runs.map(|runs| field("runs", runs)));
+                fields.extend(search.next.iter().map(|part| field("next", part)));
                 for (name, value) in &search.settings {
                     fields.extend([field("setting", name), field("value", value)]);
                 }
@@ -170,6 +178,8 @@ impl FromCheck {
                         ("number", _) => search.number = number(&value)?,
                         ("root", _) => search.root = value,
                         ("milliseconds", _) => search.milliseconds = Some(number(&value)?),
+                        ("runs", _) => search.runs = Some(number(&value)?),
+                        ("next", _) => search.next = Some(value),
                         ("setting", _) => search.settings.push((value, String::new())),
                         ("value", Some(setting)) => setting.1 = value,
                         _ => return Err(unexpected(&name)),
@@ -197,6 +207,7 @@ impl ToCheck {
                     field("milliseconds", part.milliseconds),
                     field("pieces", part.pieces),
                 ];
+                fields.extend(part.runs.map(|runs| field("runs", runs)));
                 fields.extend(part.known.iter().map(|headline| field("known", headline)));
                 fields
             }
@@ -230,6 +241,7 @@ impl ToCheck {
                         "milliseconds" => part.milliseconds = number(&value)?,
                         "pieces" => part.pieces = number(&value)?,
                         "known" => part.known.push(value),
+                        "runs" => part.runs = Some(number(&value)?),
                         _ => return Err(unexpected(&name)),
                     }
                 }
@@ -428,6 +440,8 @@ mod tests {
                 settings: vec![("memory".to_owned(), "Sc".to_owned())],
                 root: "streams 0 7".to_owned(),
                 milliseconds: Some(1500),
+                runs: Some(100),
+                next: Some("streams 0 3".to_owned()),
             }),
             FromCheck::Refused {
                 check: "a".to_owned(),
@@ -455,6 +469,7 @@ mod tests {
                 milliseconds: 100,
                 pieces: 4,
                 known: vec!["deadlock: a\nb".to_owned(), String::new()],
+                runs: Some(7),
             }),
             ToCheck::Totals(Totals {
                 results: results(),

@@ -32,6 +32,8 @@ const LEFT_POLLING: &str = "left-polling";
 const OUT_OF_TIME: &str = "out-of-time";
 const DROPPED_STACKS: &str = "dropped-stacks";
 pub(super) const FINGERPRINTS: &str = "fingerprints";
+pub(super) const STREAM_FINGERPRINTS: &str = "stream-fingerprints";
+const CONTINUED: &str = "continued";
 const CUT_SHORT: &str = "cut-short";
 const FOREIGN_THREADS: &str = "foreign-threads";
 const SHARED_LOCAL: &str = "shared-local ";
@@ -138,10 +140,19 @@ pub(super) fn conclude<'a>(
         is_estimated,
         resume,
     } = totals;
-    let is_search = job.checker.strategy == Strategy::Exhaustive;
     let sum = |name: &str| results.sums.get(name).copied().unwrap_or(0);
     let has = |name: &str| results.facts.contains_key(name);
-    write_fingerprints(job, sum(FINGERPRINTS));
+    // `Auto` ends with the exhaustive search, or with samplers.
+    let is_search = match job.checker.strategy {
+        Strategy::Exhaustive => true,
+        Strategy::Auto => !has(CONTINUED),
+        _ => false,
+    };
+    let check = job.fatal.check.as_ref().map(CheckName::to_string);
+    write_fingerprints(&check.unwrap_or_default(), sum(FINGERPRINTS));
+    if job.checker.strategy == Strategy::Auto {
+        write_fingerprints("streams", sum(STREAM_FINGERPRINTS));
+    }
     let cuts = CutCounts {
         too_long: sum(TOO_LONG),
         left_polling: sum(LEFT_POLLING),
@@ -156,10 +167,17 @@ pub(super) fn conclude<'a>(
         }
         exploration.absorb(tally);
     });
-    worker.counted_elsewhere = (!is_search).then_some(CountedElsewhere {
-        classes,
-        is_estimated,
-    });
+    worker.counted_elsewhere = match is_search {
+        // No class repeats in a search.
+        true => Some(CountedElsewhere {
+            classes: executions,
+            is_estimated: false,
+        }),
+        false => Some(CountedElsewhere {
+            classes,
+            is_estimated,
+        }),
+    };
     worker.is_out_of_time = is_out_of_time;
     worker.dropped_stacks += usize::try_from(sum(DROPPED_STACKS)).unwrap_or(usize::MAX);
     worker.has_foreign_threads |= has(FOREIGN_THREADS);
@@ -189,6 +207,9 @@ pub(super) fn conclude<'a>(
         return (true, Some(EndReason::Failure));
     }
     if is_out_of_time {
+        return (false, Some(EndReason::Budget));
+    }
+    if !is_exhausted && resume.is_none() {
         return (false, Some(EndReason::Budget));
     }
     if !is_exhausted {
@@ -246,12 +267,11 @@ pub(super) fn sums_fingerprints() -> bool {
 }
 
 /// Appends the sum of the fingerprints of all executions that count.
-fn write_fingerprints(job: Job<'_>, sum: u64) {
+fn write_fingerprints(name: &str, sum: u64) {
     let Some(path) = fingerprint_file() else {
         return;
     };
-    let check = job.fatal.check.as_ref().map(CheckName::to_string);
-    let line = format!("{} {sum}\n", check.unwrap_or_default());
+    let line = format!("{name} {sum}\n");
     let file = std::fs::File::options()
         .append(true)
         .create(true)

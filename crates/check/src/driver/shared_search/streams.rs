@@ -13,13 +13,16 @@ use raddle_engine::Exploration;
 use raddle_report::exchange::{Part, PartResults};
 
 use crate::driver::phases;
-use crate::driver::shared_search::results::{EXECUTIONS, FINGERPRINTS, results, sums_fingerprints};
+use crate::driver::shared_search::results::{
+    EXECUTIONS, FINGERPRINTS, STREAM_FINGERPRINTS, results, sums_fingerprints,
+};
 use crate::driver::worker::Worker;
 use crate::driver::workers::Job;
 use crate::persist::events;
 use crate::runtime::deadline::Deadline;
 use crate::runtime::watchdog;
 use crate::settings::checker::Checker;
+use crate::settings::options::Strategy;
 use crate::settings::samplers;
 
 /// Fewest and most executions of a stream. Samplers learn the shape of the program from the first executions of a
@@ -41,7 +44,7 @@ pub(super) struct Streams {
 impl Streams {
     /// Returns all streams of a check.
     pub(super) fn all(checker: &Checker) -> Self {
-        let (runs, length) = (phases::max_runs(checker), length(checker));
+        let (runs, length) = (runs(checker), length(checker));
         Streams {
             first: 0,
             end: runs.div_ceil(length),
@@ -73,9 +76,19 @@ impl Streams {
     }
 }
 
+/// Returns the number of executions of all streams; `u64::MAX` if it is not limited.
+fn runs(checker: &Checker) -> u64 {
+    match (phases::max_runs(checker), &checker.strategy) {
+        (u64::MAX, _) => u64::MAX,
+        // The exhaustive search has had the other half.
+        (runs, Strategy::Auto) => runs / 2,
+        (runs, _) => runs,
+    }
+}
+
 /// Returns the number of executions of each stream but the last.
 fn length(checker: &Checker) -> u64 {
-    match phases::max_runs(checker) {
+    match runs(checker) {
         // Only the time is limited, and the executions may be slow.
         u64::MAX => FEWEST,
         runs => (runs / STREAMS).clamp(FEWEST, MOST),
@@ -84,7 +97,7 @@ fn length(checker: &Checker) -> u64 {
 
 /// Returns the settings of one stream.
 fn settings(checker: &Checker, stream: u64) -> Checker {
-    let (runs, length) = (phases::max_runs(checker), length(checker));
+    let (runs, length) = (runs(checker), length(checker));
     Checker {
         seed: samplers::seed(checker.seed, stream as usize),
         max_executions: Some((runs - stream * length).min(length)),
@@ -141,11 +154,13 @@ fn run(worker: &Worker<'_, '_>, job: Job<'_>, known: &[String]) -> Option<PartRe
         ..
     } = job;
     let places = worker.context.places();
-    let phase = phases::phases(checker, job.deadline, &places)
-        .into_iter()
-        .next();
-    let mut phase = phase.expect("every strategy has a phase");
-    let mut exploration = Exploration::new(phase.take_strategy(), checker.limits());
+    let sampler = phases::sampler(checker, checker.seed, 0, &places);
+    let name = match checker.strategy.sampler() {
+        Some(sampler) => sampler.name(),
+        None => "auto",
+    };
+    let budget = phases::whole_budget(checker, job.deadline);
+    let mut exploration = Exploration::new(sampler, checker.limits());
     // Keeps the fingerprints of the classes.
     exploration.remember(&[]);
     let context = checker.context(exploration, job.fatal.clone());
@@ -156,10 +171,10 @@ fn run(worker: &Worker<'_, '_>, job: Job<'_>, known: &[String]) -> Option<PartRe
     own.observer = sums_fingerprints().then_some(&sum as _);
     own.known_elsewhere = known.to_vec();
     let watch = watchdog::watch(&own.context, checker.watchdog, job.deadline);
-    let is_over = own.explore(body, place, &phase.budget, phase.name);
+    let is_over = own.explore(body, place, &budget, name);
     drop(watch);
     if !is_over {
-        own.confirm(body, place, phase.name);
+        own.confirm(body, place, name);
     }
     if own.report.failures.is_empty() || checker.keep_going {
         own.confirm_early_frees(body, place);
@@ -172,6 +187,7 @@ fn run(worker: &Worker<'_, '_>, job: Job<'_>, known: &[String]) -> Option<PartRe
     if sums_fingerprints() {
         let sum = fingerprints.load(Relaxed);
         results.sums.insert(FINGERPRINTS.to_owned(), sum);
+        results.sums.insert(STREAM_FINGERPRINTS.to_owned(), sum);
     }
     Some(results)
 }
@@ -195,7 +211,6 @@ fn add(all: &mut PartResults, stream: PartResults) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::options::Strategy;
 
     fn random() -> Checker {
         Checker::new().strategy(Strategy::Random)
@@ -212,6 +227,10 @@ mod tests {
             assert_eq!((first..end).map(stream).sum::<u64>(), runs);
             assert!((first..end).all(|number| (1..=MOST).contains(&stream(number))));
         }
+        let auto = Checker::new().max_executions(1_001);
+        let Streams { first, end } = Streams::all(&auto);
+        let stream = |number| settings(&auto, number).max_executions.unwrap();
+        assert_eq!((first..end).map(stream).sum::<u64>(), 500);
         // The first stream is the beginning of the check by one process.
         let checker = random().seed(7).max_executions(50);
         assert_eq!(Streams::all(&checker), Streams { first: 0, end: 1 });

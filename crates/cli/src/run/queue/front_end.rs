@@ -27,6 +27,8 @@ const SIGN: Duration = Duration::from_secs(3);
 /// Shortest and longest interval of looks at a search.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
 const LONGEST_LOOK: Duration = Duration::from_millis(200);
+/// The fact of a search in which an execution was not run to its end.
+const CUT_SHORT: &str = "cut-short";
 /// Shortest time for parts to be committed that were leased when the time of their search was over. It is a tenth of
 /// the limit if that is longer.
 const GRACE: Duration = Duration::from_secs(1);
@@ -165,6 +167,8 @@ impl FrontEnd {
             settings,
             root,
             milliseconds,
+            runs,
+            next,
         } = search;
         let name = SearchName {
             binary: binary.to_owned(),
@@ -175,6 +179,7 @@ impl FrontEnd {
         let search = Search {
             name: name.to_text(),
             settings,
+            limit: runs,
         };
         let mut queue = raddle_queue::connect(&self.address)?;
         self.start(&mut *queue, &name, &search, &root)?;
@@ -195,7 +200,7 @@ impl FrontEnd {
                 self.start(&mut *queue, &name, &search, &root)?;
                 continue;
             };
-            report(progress(status, state, &root));
+            report(progress(status, state, &root, next.is_some()));
             for (_, finding) in state.findings.iter().skip(shown) {
                 if let Ok(found) = FoundFailure::of_text(finding) {
                     report(json!({ "event": "found", "headline": found.headline }));
@@ -208,6 +213,12 @@ impl FrontEnd {
                     problem: problem.clone(),
                 });
             }
+            if let Some(next) = &next
+                && goes_on(state)
+            {
+                queue.go_on(&search.name, next)?;
+                continue;
+            }
             if state.end == Some(End::Stopped) && executions(state) == 0 {
                 return Err(Problem::NothingInTime {
                     test: name.to_string(),
@@ -219,6 +230,12 @@ impl FrontEnd {
             if let Some(limit) = limit.filter(|limit| begin.elapsed() >= *limit) {
                 let grace = GRACE.max(limit / 10);
                 queue.stop(&search.name, begin.elapsed() >= limit + grace)?;
+            } else if let Some(limit) = limit
+                && next.is_some()
+                && begin.elapsed() >= limit / 2
+                && !state.facts.contains_key(raddle_queue::CONTINUED)
+            {
+                queue.stop(&search.name, true)?;
             }
             thread::sleep(wait);
             wait = (wait * 2).min(LONGEST_LOOK);
@@ -268,8 +285,18 @@ pub fn totals(state: &SearchState, resume: &str) -> Totals {
         is_out_of_time: state.end == Some(End::Stopped),
         classes,
         is_estimated,
-        resume: (!is_exhausted).then(|| resume.to_owned()),
+        resume: state.end.is_none().then(|| resume.to_owned()),
     }
+}
+
+/// True when a search of several stages has ended the first of them without every class.
+fn goes_on(state: &SearchState) -> bool {
+    let is_over = match &state.end {
+        Some(End::Stopped | End::Spent) => true,
+        Some(End::Exhausted) => state.facts.contains_key(CUT_SHORT),
+        _ => false,
+    };
+    is_over && !state.facts.contains_key(raddle_queue::CONTINUED)
 }
 
 /// Returns the number of executions so far.
@@ -295,17 +322,23 @@ pub fn classes(state: &SearchState) -> String {
 }
 
 /// Returns the progress of a search as an event of a check.
-fn progress(status: &Status, state: &SearchState, root: &str) -> Value {
+fn progress(status: &Status, state: &SearchState, root: &str, repeats: bool) -> Value {
     let executions = executions(state);
     let workers = match status.workers.len() {
         0 => "no worker: start `cargo raddle work`".to_owned(),
         1 => "1 worker".to_owned(),
         several => format!("{several} workers"),
     };
-    let (phase, done) = match Part::is_streams(root) {
+    let is_sampling = Part::is_streams(root) || state.facts.contains_key(raddle_queue::CONTINUED);
+    let (phase, done) = match is_sampling || repeats {
         true => {
             let (runs, classes) = (grouped(executions), classes(state));
-            ("sampling", format!("{runs} executions, {classes}"))
+            let phase = if is_sampling {
+                "sampling"
+            } else {
+                "exhaustive"
+            };
+            (phase, format!("{runs} executions, {classes}"))
         }
         false => {
             let (classes, left) = (grouped(executions), grouped(state.left));

@@ -181,6 +181,7 @@ impl<'a> Worker<'a> {
             milliseconds: slice.time.as_millis() as u64,
             pieces: slice.pieces,
             known: lease.known.clone(),
+            runs: lease.granted,
         };
         let name = SearchName::of_text(&lease.search).ok_or_else(|| Problem::NoSuchTest {
             test: lease.search.clone(),

@@ -57,7 +57,20 @@ pub trait Queue: Send {
 
     /// Adds a search with one item, or returns the settings of the search of this name that exists. The search ends
     /// when its runs are spent: each lease grants some of those that are left.
-    fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error>;
+    fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error> {
+        let first = Results {
+            items: vec![root.to_owned()],
+            ..Results::default()
+        };
+        self.start_with(search, &first)
+    }
+
+    /// The same for a search that has begun elsewhere, with its results so far and the items that are left.
+    fn start_with(&mut self, search: &Search, begun: &Results) -> Result<Option<Settings>, Error>;
+
+    /// Ends a search that is to go on elsewhere, and returns it with all items, leased or not. They stay until the run
+    /// is removed, so that the call can be repeated. `None` if there is no such search, or it has ended.
+    fn export(&mut self, search: &str) -> Result<Option<(SearchState, Vec<String>)>, Error>;
 
     /// Leases an item for this time, under a new token.
     fn lease(&mut self, worker: &str, token: &Token, time: Duration) -> Result<Next, Error>;
@@ -198,6 +211,8 @@ pub enum End {
     Stopped,
     /// Its runs are spent.
     Spent,
+    /// It goes on elsewhere.
+    Exported,
     /// An item could not be explored, because of this problem.
     Broken(String),
 }
@@ -210,6 +225,7 @@ impl End {
             "finding" => End::Finding,
             "stopped" => End::Stopped,
             "spent" => End::Spent,
+            "exported" => End::Exported,
             other => End::Broken(other.split_once('\n')?.1.to_owned()),
         })
     }

@@ -95,6 +95,11 @@ impl State {
             .is_none_or(|state| state.end.is_some())
     }
 
+    fn is_exported(&self, search: &str) -> bool {
+        let search = self.searches.get(search);
+        search.is_some_and(|search| search.end == Some(End::Exported))
+    }
+
     /// Returns the number of the item with this lease.
     fn held(&self, lease: &Lease) -> Option<u64> {
         let number = lease.item.parse().ok()?;
@@ -107,7 +112,9 @@ impl State {
     fn take(&mut self, now: Instant) -> Option<u64> {
         let is_expired = |item: &Item| item.lease.as_ref().is_some_and(|(_, until)| *until <= now);
         loop {
-            let expired = self.items.iter().find(|(_, item)| is_expired(item));
+            let mut items = self.items.iter();
+            let expired =
+                items.find(|(_, item)| is_expired(item) && !self.is_exported(&item.search));
             let number = match expired.map(|(&number, _)| number) {
                 Some(number) => {
                     self.give_back(number, 0);
@@ -116,7 +123,10 @@ impl State {
                 None => {
                     let is_free = |number: &u64| {
                         let item = self.items.get(number);
-                        item.is_none_or(|item| self.budgets.get(&item.search) != Some(&0))
+                        item.is_none_or(|item| {
+                            let is_spent = self.budgets.get(&item.search) == Some(&0);
+                            !is_spent && !self.is_exported(&item.search)
+                        })
                     };
                     let at = self.ready.iter().position(is_free)?;
                     self.ready.remove(at)?
@@ -216,21 +226,43 @@ impl Queue for MemoryQueue {
         Ok(())
     }
 
-    fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error> {
+    fn start_with(&mut self, search: &Search, begun: &Results) -> Result<Option<Settings>, Error> {
         let mut state = self.lock();
         if let Some(there) = state.searches.get(&search.name) {
             return Ok(Some(there.settings.clone()));
         }
+        let findings = begun.findings.iter();
         let new = SearchState {
             settings: search.settings.clone(),
+            sums: begun.sums.clone(),
+            facts: begun.facts.clone(),
+            findings: findings.clone().map(|(_, it)| (0, it.clone())).collect(),
             ..SearchState::default()
         };
+        let keys = findings.map(|(key, _)| key.clone()).collect();
+        state.keys.insert(search.name.clone(), keys);
         state.searches.insert(search.name.clone(), new);
         if let Some(limit) = search.limit {
             state.budgets.insert(search.name.clone(), limit);
         }
-        state.add(&search.name, root);
+        for item in &begun.items {
+            state.add(&search.name, item);
+        }
         Ok(None)
+    }
+
+    fn export(&mut self, search: &str) -> Result<Option<(SearchState, Vec<String>)>, Error> {
+        let mut state = self.lock();
+        let items = state.items.values().filter(|item| item.search == search);
+        let items = items.map(|item| item.text.clone()).collect();
+        let Some(there) = state.searches.get_mut(search) else {
+            return Ok(None);
+        };
+        if !matches!(there.end, None | Some(End::Exported)) {
+            return Ok(None);
+        }
+        there.end = Some(End::Exported);
+        Ok(Some((there.clone(), items)))
     }
 
     fn lease(&mut self, worker: &str, token: &Token, time: Duration) -> Result<Next, Error> {
@@ -281,7 +313,9 @@ impl Queue for MemoryQueue {
             return Ok(Committed::Late);
         };
         if state.has_ended(&lease.search) {
-            state.drop_item(number);
+            if !state.is_exported(&lease.search) {
+                state.drop_item(number);
+            }
             return Ok(Committed::Late);
         }
         let keys = state.keys.get(&lease.search).cloned().unwrap_or_default();

@@ -101,7 +101,7 @@ impl Machine {
             .env("CARGO", &*CARGO)
             .env("QUEUE_TEST", &self.directory)
             .env("RADDLE_QUEUE", &self.address)
-            .env("RADDLE_DIR", self.directory.join("saved"))
+            .env("RADDLE_DIR", self.saved())
             .env(
                 "RADDLE_SELF_TEST",
                 format!("fingerprints:{}", self.sums_file().display()),
@@ -140,6 +140,11 @@ impl Machine {
     /// Starts a worker with one process.
     pub fn worker(&self, flags: &[&str]) -> Running {
         self.start(&[&["work", "--jobs", "1", "--wait", "20s"], flags].concat())
+    }
+
+    /// The directory for schedules and checkpoints.
+    pub fn saved(&self) -> PathBuf {
+        self.directory.join("saved")
     }
 
     fn sums_file(&self) -> PathBuf {

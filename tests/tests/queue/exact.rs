@@ -12,11 +12,11 @@ use crate::proxy::Proxy;
 use crate::server::{Kind, Server, on_both_kinds};
 
 /// The published number of sequences of five philosophers (Lei and Carver).
-const FIVE: u64 = 19_330;
+pub const FIVE: u64 = 19_330;
 
 /// Their tests.
 const FAST: &str = "programs::dp5";
-const SLOW: &str = "programs::slow_dp5";
+pub const SLOW: &str = "programs::slow_dp5";
 
 /// Compares the results of a front end for five philosophers with those of one process.
 fn assert_dp5(front_end: &Finished, machine: &Machine, test: &str) {
@@ -40,13 +40,13 @@ fn lost(workers: &[Finished]) -> usize {
 }
 
 /// The number of classes that were committed to the queue.
-fn classes(machine: &Machine) -> u64 {
+pub fn classes(machine: &Machine) -> u64 {
     let status = machine.run(&["queue", "status", "--json"]).stdout;
     let status: serde_json::Value = serde_json::from_str(&status).unwrap_or_default();
     status["searches"][0]["classes"].as_u64().unwrap_or(0)
 }
 
-fn wait_for_classes(machine: &Machine) {
+pub fn wait_for_classes(machine: &Machine) {
     let start = Instant::now();
     while classes(machine) == 0 {
         assert!(

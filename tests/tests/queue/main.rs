@@ -8,6 +8,7 @@ mod commands;
 mod exact;
 mod failing;
 mod limits;
+mod moving;
 mod page;
 mod postgres;
 mod programs;

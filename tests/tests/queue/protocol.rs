@@ -562,6 +562,60 @@ fn the_runs_of_a_search_are_granted_to_its_items_and_never_exceeded() {
     });
 }
 
+#[test]
+fn a_search_is_exported_with_all_its_items_and_begins_elsewhere_with_its_results() {
+    on_all(|queue| {
+        queue.open_run(&run()).unwrap();
+        queue.start(&search("a"), "root").unwrap();
+        queue.start(&search("b"), "other").unwrap();
+        let root = leased(queue, LONG);
+        let found = Results {
+            findings: vec![("k".to_owned(), "found".to_owned())],
+            facts: [("fact".to_owned(), "detail".to_owned())].into(),
+            ..results(3, &["x", "y", "z"])
+        };
+        queue.commit(&root, &found).unwrap();
+        let other = leased(queue, LONG);
+        let x = leased(queue, OVER);
+        assert_eq!((other.search.as_str(), x.text.as_str()), ("b", "x"));
+        let (state, mut items) = queue.export("a").unwrap().unwrap();
+        items.sort();
+        assert_eq!(items, ["x", "y", "z"], "leased or not");
+        assert_eq!(
+            (state.sums["executions"], state.end),
+            (3, Some(End::Exported))
+        );
+        // Nothing changes any more, and the call may be repeated.
+        assert_eq!(queue.commit(&x, &results(5, &[])).unwrap(), Committed::Late);
+        assert_eq!(lease(queue, LONG), Next::Empty { has_front: false });
+        queue.stop("a", true).unwrap();
+        let (state, mut items) = queue.export("a").unwrap().unwrap();
+        items.sort();
+        assert_eq!(
+            (items.len(), state.left, state.sums["executions"]),
+            (3, 3, 3)
+        );
+        assert_eq!(queue.export("unknown").unwrap(), None);
+        queue.commit(&other, &results(1, &[])).unwrap();
+        assert_eq!(queue.export("b").unwrap(), None, "it has ended");
+        let begun = Results {
+            sums: state.sums,
+            facts: state.facts,
+            items,
+            ..found
+        };
+        assert_eq!(queue.start_with(&search("c"), &begun).unwrap(), None);
+        let there = queue.start_with(&search("c"), &begun).unwrap();
+        assert_eq!(there, Some(search("c").settings), "nothing is added");
+        let new = queue.search("c").unwrap().unwrap();
+        assert_eq!((new.left, new.end), (3, None));
+        assert_eq!(new.facts["fact"], "detail");
+        assert_eq!(new.findings, [(0, "found".to_owned())]);
+        let x = leased(queue, LONG);
+        assert_eq!((x.text.as_str(), x.known), ("x", vec!["k".to_owned()]));
+    });
+}
+
 /// No lease ends in this test: a commit is late only because the server does not know the lease any more.
 fn a_server_that_is_rolled_back_refuses_later_leases_and_knows_earlier_ones(kind: Kind) {
     let Some(mut server) = Server::own(kind) else {

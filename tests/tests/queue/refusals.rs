@@ -33,7 +33,6 @@ fn searches_that_cannot_be_shared_are_refused() {
     }
     for (flags, reason) in [
         (&["--workers", "2"][..], "it has several workers of its own"),
-        (&["--resume"], "it has a checkpoint"),
         (
             &["--strategy", "enumerate"],
             "only `auto`, `exhaustive` and",

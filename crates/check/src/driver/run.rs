@@ -151,7 +151,10 @@ pub(crate) fn run_reporting(
         return report;
     }
     #[cfg(unix)]
-    let mut shared = shared_search::connect(checker, name.as_ref(), observer.is_some());
+    let mut shared = {
+        let places = worker.context.places();
+        shared_search::connect(checker, name.as_ref(), observer.is_some(), &places)
+    };
     #[cfg(unix)]
     let is_shared = shared.is_some();
     #[cfg(not(unix))]

@@ -9,6 +9,7 @@
 //! with the connection, and are then explored again. The parts of an exhaustive search are branches, those of a
 //! sampler are streams.
 
+mod moved;
 mod results;
 mod streams;
 
@@ -28,7 +29,7 @@ use crate::driver::phases::{self, Budget, Patience};
 use crate::driver::work_pool::EndReason;
 use crate::driver::worker::Worker;
 use crate::driver::workers::Job;
-use crate::persist::checkpoint;
+use crate::persist::checkpoint::{self, Saving};
 use crate::program::Dialect;
 use crate::runtime::{Places, watchdog};
 use crate::settings::checker::Checker;
@@ -43,6 +44,8 @@ const VARIABLE: &str = "RADDLE_SHARED_SEARCH";
 pub(crate) struct Connection {
     from: BufReader<UnixStream>,
     to: UnixStream,
+    /// The checkpoint from which the search comes, or to which it goes.
+    saving: Option<Saving>,
 }
 
 /// Returns the path of the socket if the environment requests that the search of this check is shared.
@@ -68,11 +71,13 @@ pub(crate) fn connect(
     checker: &Checker,
     name: Option<&CheckName>,
     is_observed: bool,
+    places: &Places,
 ) -> Option<Connection> {
     let path = requested(checker)?;
     let connection = UnixStream::connect(&path).and_then(|to| {
         let from = BufReader::new(to.try_clone()?);
-        Ok(Connection { from, to })
+        let saving = Saving::new(checker, name, Instant::now());
+        Ok(Connection { from, to, saving })
     });
     let mut connection = connection.unwrap_or_else(|error| {
         panic!(
@@ -82,10 +87,13 @@ pub(crate) fn connect(
     });
     let refused = match (refusal(checker, is_observed), name) {
         (None, Some(name)) => {
+            let saving = connection.saving.as_mut().filter(|_| checker.resume);
+            let begun = saving.and_then(|saving| moved::load(saving, places));
             connection.send(&FromCheck::Search(SharedSearch {
                 check: name.test.clone(),
                 number: name.number,
                 settings: settings(checker),
+                begun,
                 ..division(checker)
             }));
             return Some(connection);
@@ -162,8 +170,8 @@ fn refusal(checker: &Checker, is_observed: bool) -> Option<&'static str> {
             "it has several workers of its own; more processes come from `cargo raddle work --jobs`",
         ),
         (
-            checker.resume || checker.checkpoint.is_some(),
-            "it has a checkpoint; a search in a queue is resumed by the same command",
+            checker.checkpoint.is_some(),
+            "it has a checkpoint of its own name; without one, --resume begins with that of the test",
         ),
         (checker.only_estimate, "it only estimates"),
         (checker.mutant != Mutant::None, "its operations are changed"),
@@ -233,7 +241,19 @@ impl Connection {
                     };
                     self.send(&FromCheck::Results(results));
                 }
-                ToCheck::Totals(totals) => return conclude(worker, job, totals),
+                ToCheck::Totals(totals) => {
+                    if let Some(saving) = self.saving.as_ref().filter(|_| job.checker.resume) {
+                        // The search is in the queue, or has ended.
+                        saving.forget(true);
+                    }
+                    return conclude(worker, job, totals);
+                }
+                ToCheck::Keep(results) => {
+                    let end = moved::keep(worker, job, self.saving.as_ref(), results);
+                    // The command removes the search from the queue only then.
+                    self.send(&FromCheck::Results(PartResults::default()));
+                    return end;
+                }
             }
         }
     }

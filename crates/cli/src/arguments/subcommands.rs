@@ -60,6 +60,10 @@ pub struct TestArguments {
         conflicts_with = "native")]
     pub queue: Option<String>,
 
+    /// Move unfinished exhaustive searches from the queue to checkpoints of this machine, for `--resume` without it.
+    #[arg(long, requires = "queue")]
+    pub export: bool,
+
     /// Other arguments for `cargo test`.
     #[arg(last = true, value_name = "ARGS-FOR-CARGO-TEST")]
     pub for_cargo: Vec<OsString>,

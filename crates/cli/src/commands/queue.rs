@@ -74,7 +74,8 @@ mod on_unix {
         let command = format!("cargo raddle test --queue {}", words.join(" "));
         let environment = options.settings.for_workers(|name| env::var_os(name));
         let run = run_of(environment);
-        Ok(FrontEnd::open(place, run, command.trim().to_owned())?)
+        let command = command.trim().to_owned();
+        Ok(FrontEnd::open(place, run, command, options.export)?)
     }
 
     pub fn run(arguments: &QueueArguments) -> Result<Verdict, Error> {
@@ -146,6 +147,7 @@ mod on_unix {
             Some(End::Exhausted) => "every class was run",
             Some(End::Stopped) => "its time is over",
             Some(End::Spent) => "its runs are spent",
+            Some(End::Exported) => "exported",
             Some(End::Finding) => "a failure was found",
             Some(End::Broken(_)) => "a part could not be explored",
         }

@@ -226,6 +226,26 @@ fn array<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> String {
     format!("{{{}}}", quoted.join(","))
 }
 
+/// The names and values of sums, names and details of facts, keys and texts of findings, and items.
+fn arrays(results: &Results) -> [String; 7] {
+    let Results {
+        sums,
+        facts,
+        findings,
+        items,
+        ..
+    } = results;
+    [
+        array(sums.keys()),
+        array(sums.values().map(u64::to_string)),
+        array(facts.keys()),
+        array(facts.values()),
+        array(findings.iter().map(|(key, _)| key)),
+        array(findings.iter().map(|(_, finding)| finding)),
+        array(items),
+    ]
+}
+
 /// Reads an array of texts. Unquoted elements are those without special characters.
 fn of_array(text: &str) -> Option<Vec<String>> {
     let mut rest = text
@@ -361,13 +381,27 @@ impl Queue for PostgresQueue {
         Ok(())
     }
 
-    fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error> {
-        let settings = to_text(&search.settings);
+    fn start_with(&mut self, search: &Search, begun: &Results) -> Result<Option<Settings>, Error> {
         let limit = search.limit.map(|limit| limit.to_string());
-        let limit = limit.unwrap_or_default();
-        let parameters = [&search.name, &settings, root, &limit].map(stored);
+        let mut parameters = vec![
+            stored(&search.name),
+            stored(&to_text(&search.settings)),
+            limit.unwrap_or_default(),
+        ];
+        parameters.extend(arrays(begun));
         let there = self.value(&steps::START, &parameters)?;
         Ok(there.map(|there| of_text(&loaded(&there))))
+    }
+
+    fn export(&mut self, search: &str) -> Result<Option<(SearchState, Vec<String>)>, Error> {
+        let rows = self.run(&steps::EXPORT, &[stored(search)])?;
+        let texts: Vec<String> = rows.into_iter().flatten().flatten().collect();
+        // The first row says that there is such a search, which has now ended, so that its state stays.
+        let Some((_, items)) = texts.split_first() else {
+            return Ok(None);
+        };
+        let items = items.iter().map(|item| loaded(item)).collect();
+        Ok(self.search(search)?.map(|state| (state, items)))
     }
 
     fn lease(&mut self, worker: &str, token: &Token, time: Duration) -> Result<Next, Error> {
@@ -398,12 +432,11 @@ impl Queue for PostgresQueue {
     fn commit(&mut self, lease: &Lease, results: &Results) -> Result<Committed, Error> {
         let Results {
             sums,
-            facts,
-            findings,
-            items,
             classes,
             is_over,
+            ..
         } = results;
+        let [sum_names, values, facts, details, keys, findings, items] = arrays(results);
         let ranks = sketch::ranks(classes);
         let counted = classes.iter().filter(|_| !lease.is_sketched);
         let parameters = [
@@ -412,13 +445,13 @@ impl Queue for PostgresQueue {
             stored(&lease.search),
             EXECUTIONS.to_owned(),
             is_over.to_string(),
-            array(sums.keys()),
-            array(sums.values().map(u64::to_string)),
-            array(facts.keys()),
-            array(facts.values()),
-            array(findings.iter().map(|(key, _)| key)),
-            array(findings.iter().map(|(_, finding)| finding)),
-            array(items),
+            sum_names,
+            values,
+            facts,
+            details,
+            keys,
+            findings,
+            items,
             interval(WORKER_GONE),
             // The same bits as a signed number.
             array(counted.map(|&class| (class as i64).to_string())),

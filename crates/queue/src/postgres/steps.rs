@@ -7,7 +7,7 @@
 //! clock that is wrong only has work done twice, because a commit needs the token.
 
 /// Number of this layout of tables and functions. It changes with them.
-pub const LAYOUT: u32 = 3;
+pub const LAYOUT: u32 = 4;
 
 /// Creates the tables and functions in the schema `@schema@`, which the session searches. In one transaction, alone.
 pub const CREATE: &str = r#"
@@ -49,16 +49,31 @@ BEGIN
     RETURN FOUND;
 END $$;
 
-CREATE OR REPLACE FUNCTION start_search(p_name text, p_settings text, p_root text, p_limit bigint) RETURNS text
+CREATE OR REPLACE FUNCTION start_search(p_name text, p_settings text, p_limit bigint, p_sums text[], p_values bigint[],
+    p_facts text[], p_details text[], p_keys text[], p_findings text[], p_items text[]) RETURNS text
     LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO searches (name, settings, budget) VALUES (p_name, p_settings, p_limit) ON CONFLICT (name) DO NOTHING;
     IF NOT FOUND THEN
         RETURN (SELECT settings FROM searches WHERE name = p_name);
     END IF;
-    INSERT INTO items (search, body) VALUES (p_name, p_root);
+    INSERT INTO sums (search, name, value) SELECT p_name, n, v FROM unnest(p_sums, p_values) AS new (n, v);
+    INSERT INTO facts (search, name, detail) SELECT p_name, n, d FROM unnest(p_facts, p_details) AS new (n, d);
+    INSERT INTO findings (search, key, earlier, finding) SELECT p_name, new.key, 0, new.finding
+        FROM unnest(p_keys, p_findings) WITH ORDINALITY AS new (key, finding, place) ORDER BY new.place;
+    INSERT INTO items (search, body)
+        SELECT p_name, new.body FROM unnest(p_items) WITH ORDINALITY AS new (body, place) ORDER BY new.place;
     PERFORM pg_notify('raddle:' || current_schema(), '');
     RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION export_search(p_search text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE searches SET ended = 'exported' WHERE name = p_search AND (ended IS NULL OR ended = 'exported');
+    IF FOUND THEN
+        RETURN QUERY SELECT ''::text;
+        RETURN QUERY SELECT body FROM items WHERE search = p_search ORDER BY number;
+    END IF;
 END $$;
 
 CREATE OR REPLACE FUNCTION see_worker(p_worker text) RETURNS void LANGUAGE plpgsql AS $$
@@ -91,7 +106,8 @@ BEGIN
     IF taken IS NULL THEN
         -- Where no run is left, others may give some back.
         SELECT number, search, granted INTO taken, of_search, had FROM items WHERE token IS NULL
-            AND NOT EXISTS (SELECT 1 FROM searches WHERE name = items.search AND budget = 0)
+            AND NOT EXISTS (SELECT 1 FROM searches
+                WHERE name = items.search AND (budget = 0 OR ended IS NOT NULL))
             ORDER BY number LIMIT 1 FOR UPDATE OF items SKIP LOCKED;
     END IF;
     IF taken IS NOT NULL AND EXISTS (SELECT 1 FROM searches WHERE name = of_search AND budget IS NOT NULL) THEN
@@ -144,7 +160,7 @@ DECLARE
     rest bigint;
 BEGIN
     SELECT ended, is_sketched, classes INTO ending, sketched, known FROM searches WHERE name = p_search FOR UPDATE;
-    IF NOT FOUND THEN
+    IF NOT FOUND OR ending = 'exported' THEN
         RETURN 'late';
     END IF;
     DELETE FROM items WHERE number = p_item AND token = p_token AND search = p_search RETURNING granted INTO had;
@@ -279,11 +295,15 @@ pub const RUN: Step = Step("run", "SELECT version, environment FROM run");
 pub const HOLD_FRONT: Step = Step("hold_front", "SELECT hold_front($1, $2::interval)");
 /// token
 pub const RELEASE_FRONT: Step = Step("release_front", "DELETE FROM front WHERE token = $1");
-/// search, settings, root, maximum number of runs or an empty text
+/// search, settings, maximum number of runs or an empty text, names and values of sums, names and details of facts,
+/// keys and texts of findings, items
 pub const START: Step = Step(
     "start",
-    "SELECT start_search($1, $2, $3, nullif($4, '')::bigint)",
+    "SELECT start_search($1, $2, nullif($3, '')::bigint, $4::text[], $5::bigint[], $6::text[], $7::text[], \
+     $8::text[], $9::text[], $10::text[])",
 );
+/// search
+pub const EXPORT: Step = Step("export", "SELECT * FROM export_search($1)");
 /// worker, token, time, time after which a worker is gone, fewest runs that are granted
 pub const LEASE: Step = Step(
     "lease",

@@ -272,6 +272,33 @@ fn read_status(reply: Reply) -> Option<Option<Status>> {
     Some(Some(status))
 }
 
+/// Adds a list to the arguments of a script.
+fn add_list(words: &mut Vec<String>, list: impl Iterator<Item = String>) {
+    let at = words.len();
+    words.extend(list);
+    words.insert(at, (words.len() - at).to_string());
+}
+
+/// Adds sums, facts, findings and items to the arguments of a script, as four lists.
+fn add_results(words: &mut Vec<String>, results: &Results) {
+    let sums = results.sums.iter();
+    add_list(
+        words,
+        sums.flat_map(|(name, sum)| [name.clone(), sum.to_string()]),
+    );
+    let facts = results.facts.iter();
+    add_list(
+        words,
+        facts.flat_map(|(fact, detail)| [fact.clone(), detail.clone()]),
+    );
+    let findings = results.findings.iter();
+    add_list(
+        words,
+        findings.flat_map(|(key, finding)| [key.clone(), finding.clone()]),
+    );
+    add_list(words, results.items.iter().cloned());
+}
+
 /// Reads the number of classes of a search, or the registers of its sketch.
 fn read_classes(classes: Vec<Reply>) -> Option<ClassCount> {
     if let [Reply::Number(count)] = classes[..] {
@@ -310,13 +337,24 @@ impl Queue for RedisQueue {
         Ok(())
     }
 
-    fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error> {
-        let settings = to_text(&search.settings);
+    fn start_with(&mut self, search: &Search, begun: &Results) -> Result<Option<Settings>, Error> {
         let limit = search.limit.map(|limit| limit.to_string());
-        let mut arguments: Vec<&str> = vec![&search.name, &settings, root];
-        arguments.extend(limit.as_deref());
-        let reply = self.run(&scripts::START, &arguments)?;
+        let mut words = vec![search.name.clone(), to_text(&search.settings)];
+        words.push(limit.unwrap_or_default());
+        add_results(&mut words, begun);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let reply = self.run(&scripts::START, &words)?;
         Ok(reply.text().map(|there| of_text(&there)))
+    }
+
+    fn export(&mut self, search: &str) -> Result<Option<(SearchState, Vec<String>)>, Error> {
+        let reply = self.run(&scripts::EXPORT, &[search])?;
+        if reply == Reply::Nothing {
+            return Ok(None);
+        }
+        let items = reply.texts().ok_or_else(|| self.misunderstood())?;
+        // The search has ended, so that its state is that of the step.
+        Ok(self.search(search)?.map(|state| (state, items)))
     }
 
     fn lease(&mut self, worker: &str, token: &Token, time: Duration) -> Result<Next, Error> {
@@ -340,29 +378,14 @@ impl Queue for RedisQueue {
         let is_over = if results.is_over { "1" } else { "0" };
         let runs = results.sums.get(RUNS).copied().unwrap_or(0).to_string();
         words.extend([&lease.search, EXECUTIONS, is_over, &exact, &runs].map(str::to_owned));
-        let mut add = |list: Vec<String>| {
-            words.push(list.len().to_string());
-            words.extend(list);
-        };
-        let sums = results.sums.iter();
-        add(sums
-            .flat_map(|(name, sum)| [name.clone(), sum.to_string()])
-            .collect());
-        let facts = results.facts.iter();
-        add(facts
-            .flat_map(|(fact, detail)| [fact.clone(), detail.clone()])
-            .collect());
-        let findings = results.findings.iter();
-        add(findings
-            .flat_map(|(key, finding)| [key.clone(), finding.clone()])
-            .collect());
-        add(results.items.clone());
+        add_results(&mut words, results);
         let classes = results.classes.iter().filter(|_| !lease.is_sketched);
-        add(classes.map(|class| format!("{class:x}")).collect());
+        add_list(&mut words, classes.map(|class| format!("{class:x}")));
         let ranks = sketch::ranks(&results.classes).into_iter();
-        add(ranks
-            .flat_map(|(register, rank)| [register.to_string(), rank.to_string()])
-            .collect());
+        add_list(
+            &mut words,
+            ranks.flat_map(|(register, rank)| [register.to_string(), rank.to_string()]),
+        );
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let reply = self.run(&scripts::COMMIT, &words)?;
         match reply.text().as_deref() {

@@ -35,6 +35,14 @@ local function add(search, text)
     call('HINCRBY', LEFT, search, 1)
 end
 
+-- The lists at the end of the arguments: each is the number of its elements, and these.
+local position
+local function list()
+    local first = position + 1
+    position = first + ARGV[position]
+    return first, position - 1
+end
+
 -- Takes back the runs that were granted to an item, but for those that were made.
 local function give_back(id, search, made)
     local grant = call('HGET', GRANTS, id)
@@ -110,19 +118,56 @@ return 1
 ",
 );
 
-/// search, settings, root, maximum number of runs if they are limited
+/// search, settings, maximum number of runs or an empty text, then four lists: sums and facts with their values,
+/// findings with their keys, items
 pub const START: Script = Script(
     r"
-local there = call('HGET', SEARCHES, ARGV[1])
+local search = ARGV[1]
+local there = call('HGET', SEARCHES, search)
 if there then
     return there
 end
-call('HSET', SEARCHES, ARGV[1], ARGV[2])
-if ARGV[4] then
-    call('HSET', BUDGETS, ARGV[1], ARGV[4])
+call('HSET', SEARCHES, search, ARGV[2])
+if ARGV[3] ~= '' then
+    call('HSET', BUDGETS, search, ARGV[3])
 end
-add(ARGV[1], ARGV[3])
+position = 4
+for _, key in ipairs({SUMS, FACTS}) do
+    local first, last = list()
+    for at = first, last, 2 do
+        call('HSET', key, search .. '\n' .. ARGV[at], ARGV[at + 1])
+    end
+end
+local first, last = list()
+for at = first, last, 2 do
+    call('HSET', FINDING_KEYS, search .. '\n' .. ARGV[at], 1)
+    call('RPUSH', FINDINGS, search .. '\n0\n' .. ARGV[at + 1])
+end
+first, last = list()
+for at = first, last do
+    add(search, ARGV[at])
+end
 return false
+",
+);
+
+/// search
+pub const EXPORT: Script = Script(
+    r"
+local search = ARGV[1]
+local ending = call('HGET', ENDS, search)
+if call('HEXISTS', SEARCHES, search) == 0 or ending and ending ~= 'exported' then
+    return false
+end
+call('HSET', ENDS, search, 'exported')
+local items = {}
+for _, item in ipairs(call('HVALS', ITEMS)) do
+    local of_search, at = search_of(item)
+    if of_search == search then
+        items[#items + 1] = string.sub(item, at + 1)
+    end
+end
+return items
 ",
 );
 
@@ -140,7 +185,14 @@ local function take(id)
         return nil
     end
     local search, at = search_of(item)
-    if call('HEXISTS', ENDS, search) == 1 then
+    local ending = call('HGET', ENDS, search)
+    if ending == 'exported' then
+        call('HDEL', TOKENS, id)
+        call('ZREM', LEASES, id)
+        call('RPUSH', READY, id)
+        return nil
+    end
+    if ending then
         drop(id, search)
         return nil
     end
@@ -210,16 +262,14 @@ if call('HGET', TOKENS, id) ~= token then
     return 'late'
 end
 local ending = call('HGET', ENDS, search)
+if ending == 'exported' then
+    return 'late'
+end
 if ending and ending ~= 'stopping' then
     drop(id, search)
     return 'late'
 end
-local position = 8
-local function list()
-    local first = position + 1
-    position = first + ARGV[position]
-    return first, position - 1
-end
+position = 8
 local before = call('HGET', SUMS, search .. '\n' .. ARGV[4]) or '0'
 local first, last = list()
 for at = first, last, 2 do

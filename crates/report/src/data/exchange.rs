@@ -37,6 +37,8 @@ pub enum ToCheck {
     Explore(Part),
     /// The search is over; the results are those of all parts.
     Totals(Totals),
+    /// The search goes on in a process of its own, later: these are its results so far, and the parts that are left.
+    Keep(PartResults),
 }
 
 /// A search, with everything that must be the same on every machine.
@@ -56,6 +58,8 @@ pub struct SharedSearch {
     pub runs: Option<u64>,
     /// The part with which the search goes on if it ends without every class.
     pub next: Option<String>,
+    /// The results of a search that has begun in a process of its own, with the parts that are left of it.
+    pub begun: Option<PartResults>,
 }
 
 /// A part of a search and the time for it.
@@ -152,6 +156,10 @@ impl FromCheck {
                 for (name, value) in &search.settings {
                     fields.extend([field("setting", name), field("value", value)]);
                 }
+                if let Some(begun) = &search.begun {
+                    fields.push(field("begun", ""));
+                    fields.extend(begun.fields());
+                }
                 fields
             }
             FromCheck::Refused { check, reason } => {
@@ -164,13 +172,16 @@ impl FromCheck {
 
     /// Reads a message; `None` at the end of the connection.
     pub fn read(from: &mut impl BufRead) -> io::Result<Option<Self>> {
-        let Some((kind, value, rest)) = read(from)? else {
+        let Some((kind, value, mut rest)) = read(from)? else {
             return Ok(None);
         };
         Ok(Some(match kind.as_str() {
             "search" => {
+                let begun = rest.iter().position(|(name, _)| name == "begun");
+                let begun = begun.map(|at| rest.split_off(at).split_off(1));
                 let mut search = SharedSearch {
                     check: value,
+                    begun: begun.map(PartResults::of_fields).transpose()?,
                     ..SharedSearch::default()
                 };
                 for (name, value) in rest {
@@ -221,6 +232,7 @@ impl ToCheck {
                 fields.extend(totals.resume.iter().map(|command| field("resume", command)));
                 [fields, totals.results.fields()].concat()
             }
+            ToCheck::Keep(results) => [vec![field("keep", "")], results.fields()].concat(),
         };
         write(to, &fields)
     }
@@ -264,6 +276,7 @@ impl ToCheck {
                     results: PartResults::of_fields(rest)?,
                 })
             }
+            "keep" => ToCheck::Keep(PartResults::of_fields(rest)?),
             _ => return Err(unexpected(&kind)),
         }))
     }
@@ -442,6 +455,7 @@ mod tests {
                 milliseconds: Some(1500),
                 runs: Some(100),
                 next: Some("streams 0 3".to_owned()),
+                begun: Some(results()),
             }),
             FromCheck::Refused {
                 check: "a".to_owned(),
@@ -480,6 +494,7 @@ mod tests {
                 resume: Some("cargo raddle".to_owned()),
             }),
         ];
+        let messages = messages.into_iter().chain([ToCheck::Keep(results())]);
         for message in messages {
             let mut wire = Vec::new();
             message.write(&mut wire).unwrap();

@@ -24,17 +24,17 @@ use crate::settings::options::Strategy;
 const SIGNAL: Duration = Duration::from_secs(2);
 
 /// Names of sums and facts.
-const RUNS: &str = "runs";
+pub(super) const RUNS: &str = "runs";
 pub(super) const EXECUTIONS: &str = "executions";
-const DISCARDED: &str = "discarded";
-const TOO_LONG: &str = "too-long";
-const LEFT_POLLING: &str = "left-polling";
-const OUT_OF_TIME: &str = "out-of-time";
+pub(super) const DISCARDED: &str = "discarded";
+pub(super) const TOO_LONG: &str = "too-long";
+pub(super) const LEFT_POLLING: &str = "left-polling";
+pub(super) const OUT_OF_TIME: &str = "out-of-time";
 const DROPPED_STACKS: &str = "dropped-stacks";
 pub(super) const FINGERPRINTS: &str = "fingerprints";
 pub(super) const STREAM_FINGERPRINTS: &str = "stream-fingerprints";
 const CONTINUED: &str = "continued";
-const CUT_SHORT: &str = "cut-short";
+pub(super) const CUT_SHORT: &str = "cut-short";
 const FOREIGN_THREADS: &str = "foreign-threads";
 const SHARED_LOCAL: &str = "shared-local ";
 const UNCLEAR_LOCAL: &str = "unclear-local ";

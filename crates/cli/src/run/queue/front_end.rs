@@ -9,7 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use raddle_queue::{Address, ClassCount, End, Queue, Run, Search, SearchState, Status, Token};
+use raddle_queue::{
+    Address, ClassCount, End, Queue, Results, Run, Search, SearchState, Status, Token,
+};
 use raddle_report::exchange::{
     FoundFailure, FromCheck, Part, PartResults, SharedSearch, ToCheck, Totals,
 };
@@ -18,7 +20,9 @@ use serde_json::{Value, json};
 
 use crate::run::interrupts;
 use crate::run::queue::socket::Socket;
-use crate::run::queue::{Problem, SOCKET_VARIABLE, SearchName, compare_runs, compare_searches};
+use crate::run::queue::{
+    Problem, SOCKET_VARIABLE, SearchName, compare_runs, compare_searches, of_check,
+};
 
 /// Time for which the queue takes this front end to be there without hearing from it.
 const PRESENCE: Duration = Duration::from_secs(15);
@@ -40,13 +44,20 @@ pub struct FrontEnd {
     token: Token,
     /// The command that resumes the run.
     resume: String,
+    /// True when searches are moved to checkpoints.
+    exports: bool,
     problems: Mutex<Vec<Problem>>,
     is_over: AtomicBool,
 }
 
 impl FrontEnd {
     /// Creates the run, or resumes an unfinished one.
-    pub fn open(address: Address, run: Run, resume: String) -> Result<Self, Problem> {
+    pub fn open(
+        address: Address,
+        run: Run,
+        resume: String,
+        exports: bool,
+    ) -> Result<Self, Problem> {
         let mut queue = raddle_queue::connect(&address)?;
         let token = Token::random();
         if !queue.hold_front(&token, PRESENCE)? {
@@ -62,6 +73,7 @@ impl FrontEnd {
             run,
             token,
             resume,
+            exports,
             problems: Mutex::default(),
             is_over: AtomicBool::new(false),
         })
@@ -169,6 +181,7 @@ impl FrontEnd {
             milliseconds,
             runs,
             next,
+            begun,
         } = search;
         let name = SearchName {
             binary: binary.to_owned(),
@@ -182,7 +195,24 @@ impl FrontEnd {
             limit: runs,
         };
         let mut queue = raddle_queue::connect(&self.address)?;
-        self.start(&mut *queue, &name, &search, &root)?;
+        if self.exports
+            && let Some(kept) = self.export(&mut *queue, &name, &search)?
+        {
+            ToCheck::Keep(kept).write(&mut to).map_err(process)?;
+            // The checkpoint is written. Otherwise the run stays in the queue.
+            return match FromCheck::read(&mut from).map_err(process)? {
+                Some(_) => Ok(()),
+                None => Err(process(std::io::ErrorKind::UnexpectedEof.into())),
+            };
+        }
+        let first = match begun {
+            Some(begun) => of_check(begun),
+            None => Results {
+                items: vec![root.clone()],
+                ..Results::default()
+            },
+        };
+        self.start(&mut *queue, &name, &search, &first)?;
         let begin = Instant::now();
         let limit = milliseconds.map(Duration::from_millis);
         let mut wait = FIRST_LOOK;
@@ -197,7 +227,7 @@ impl FrontEnd {
                 .and_then(|status| status.searches.get(&search.name));
             let (Some(status), Some(state)) = (&status, state) else {
                 eprintln!("warning: the queue has lost the search of {name}, which starts again");
-                self.start(&mut *queue, &name, &search, &root)?;
+                self.start(&mut *queue, &name, &search, &first)?;
                 continue;
             };
             report(progress(status, state, &root, next.is_some()));
@@ -243,16 +273,60 @@ impl FrontEnd {
         ToCheck::Totals(totals).write(&mut to).map_err(process)
     }
 
+    /// Takes an unfinished search out of the queue; `None` if it has ended.
+    fn export(
+        &self,
+        queue: &mut dyn Queue,
+        name: &SearchName,
+        search: &Search,
+    ) -> Result<Option<PartResults>, Problem> {
+        let refused = |reason: &str| Problem::NotExported {
+            test: name.to_string(),
+            reason: reason.to_owned(),
+        };
+        let Some(state) = queue.search(&search.name)? else {
+            return Err(refused("it is not in the queue"));
+        };
+        compare_searches(name, &state.settings, &search.settings)?;
+        if !matches!(state.end, None | Some(End::Exported)) {
+            return Ok(None);
+        }
+        let is_exhaustive =
+            |(name, value): &(String, String)| name == "strategy" && value == "exhaustive";
+        if !search.settings.iter().any(is_exhaustive) {
+            return Err(refused("only exhaustive searches have checkpoints"));
+        }
+        // A checkpoint has no place for other facts, without which a result would claim too much.
+        if let Some(fact) = state.facts.keys().find(|fact| *fact != CUT_SHORT) {
+            return Err(refused(&format!(
+                "a checkpoint cannot contain this: {fact}"
+            )));
+        }
+        let Some((state, items)) = queue.export(&search.name)? else {
+            return Ok(None);
+        };
+        if items.iter().any(|item| item == Part::ROOT) {
+            return Err(refused("nothing of it was explored yet"));
+        }
+        Ok(Some(PartResults {
+            items,
+            ..totals(&state, "").results
+        }))
+    }
+
     /// Adds the search to the queue unless it is there.
     fn start(
         &self,
         queue: &mut dyn Queue,
         name: &SearchName,
         search: &Search,
-        root: &str,
+        first: &Results,
     ) -> Result<(), Problem> {
         compare_runs(&queue.open_run(&self.run)?, &self.run)?;
-        match queue.start(search, root)? {
+        match queue.start_with(search, first)? {
+            Some(_) if !first.sums.is_empty() => Err(Problem::AlreadyThere {
+                test: name.to_string(),
+            }),
             Some(there) => compare_searches(name, &there, &search.settings),
             None => Ok(()),
         }

@@ -13,7 +13,8 @@ pub mod worker;
 
 use std::fmt;
 
-use raddle_queue::Run;
+use raddle_queue::{Results, Run};
+use raddle_report::exchange::{FoundFailure, PartResults};
 
 pub use name::SearchName;
 
@@ -35,6 +36,10 @@ pub enum Problem {
     Refused { check: String, reason: String },
     /// A part of a search could not be explored.
     Broken { test: String, problem: String },
+    /// The queue has the search that is to be added to it.
+    AlreadyThere { test: String },
+    /// A search cannot be moved out of the queue.
+    NotExported { test: String, reason: String },
     /// No part was finished before the time of its search was over.
     NothingInTime { test: String },
     /// A worker has no test of this name.
@@ -80,6 +85,14 @@ impl fmt::Display for Problem {
                  help: run the test without a queue to see the reason, then remove the run with `cargo raddle \
                  queue clear`",
             ),
+            Self::AlreadyThere { test } => write!(
+                f,
+                "the queue has a search of {test}, and there is a checkpoint of it here\n  \
+                 help: resume the one in the queue without --resume, or remove it with `cargo raddle queue clear`",
+            ),
+            Self::NotExported { test, reason } => {
+                write!(f, "the search of {test} cannot be exported: {reason}")
+            }
             Self::NothingInTime { test } => write!(
                 f,
                 "nothing of {test} was finished in its time\n  \
@@ -133,5 +146,18 @@ fn compare_searches(
             difference,
         }),
         None => Ok(()),
+    }
+}
+
+/// Returns the results of a check as the queue takes them.
+fn of_check(results: PartResults) -> Results {
+    let finding = |failure: FoundFailure| (failure.headline.clone(), failure.to_text());
+    Results {
+        sums: results.sums,
+        facts: results.facts,
+        findings: results.failures.into_iter().map(finding).collect(),
+        items: results.items,
+        classes: results.classes,
+        is_over: results.is_over,
     }
 }

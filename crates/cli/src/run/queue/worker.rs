@@ -7,13 +7,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use raddle_queue::{Address, Committed, Lease, Next, Queue, Results, Run, Token};
-use raddle_report::exchange::{FoundFailure, Part, PartResults};
+use raddle_report::exchange::{Part, PartResults};
 use raddle_report::grouped;
 
 use crate::run::interrupts;
 use crate::run::queue::pace::Pace;
 use crate::run::queue::test_process::{Explored, TestProcess};
-use crate::run::queue::{Problem, SearchName, compare_runs, run_of};
+use crate::run::queue::{Problem, SearchName, compare_runs, of_check, run_of};
 use crate::toolchain::binaries::TestBinary;
 
 /// First and longest wait for an item.
@@ -287,19 +287,6 @@ impl<'a> Worker<'a> {
     fn drop_late(&mut self) {
         self.work.counts.late.fetch_add(1, Relaxed);
         self.process = None;
-    }
-}
-
-/// Returns the results of a check as the queue takes them.
-fn of_check(results: PartResults) -> Results {
-    let finding = |failure: FoundFailure| (failure.headline.clone(), failure.to_text());
-    Results {
-        sums: results.sums,
-        facts: results.facts,
-        findings: results.failures.into_iter().map(finding).collect(),
-        items: results.items,
-        classes: results.classes,
-        is_over: results.is_over,
     }
 }
 

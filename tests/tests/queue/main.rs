@@ -8,6 +8,7 @@ mod commands;
 mod exact;
 mod failing;
 mod limits;
+mod monitoring;
 mod moving;
 mod page;
 mod postgres;

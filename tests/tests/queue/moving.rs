@@ -45,7 +45,10 @@ fn a_search_moves_from_the_queue_to_one_process_and_back(kind: Kind) {
     assert_eq!(exported.code, Some(0), "{exported:?}");
     assert_eq!(finished(&exported), ("Sampled".to_owned(), before));
     let resume = exported.events("finished")[0]["resume"].clone();
-    assert!(resume.as_str().unwrap().contains("RADDLE_RESUME=1"), "{resume}");
+    assert!(
+        resume.as_str().unwrap().contains("RADDLE_RESUME=1"),
+        "{resume}"
+    );
     assert_eq!(machine.run(&["queue", "status"]).stdout, "no run\n");
     // A part of it here, which leaves a checkpoint.
     let limited = test(

@@ -35,7 +35,9 @@ mod on_unix {
     use super::Error;
     use crate::arguments::subcommands::{QueueAction, QueueArguments, TestArguments};
     use crate::commands::verdict::Verdict;
-    use crate::run::queue::front_end::{self, FrontEnd, executions};
+    use crate::output;
+    use crate::run::queue::front_end::{self, FrontEnd, executions, is_sampled, strategy};
+    use crate::run::queue::metrics;
     use crate::run::queue::{Problem, SearchName, run_of};
     use crate::toolchain::environment;
 
@@ -75,7 +77,14 @@ mod on_unix {
         let environment = options.settings.for_workers(|name| env::var_os(name));
         let run = run_of(environment);
         let command = command.trim().to_owned();
-        Ok(FrontEnd::open(place, run, command, options.export)?)
+        let metrics = options.metrics.clone();
+        Ok(FrontEnd::open(
+            place,
+            run,
+            command,
+            options.export,
+            metrics,
+        )?)
     }
 
     pub fn run(arguments: &QueueArguments) -> Result<Verdict, Error> {
@@ -84,9 +93,12 @@ mod on_unix {
         match arguments.action {
             QueueAction::Status => {
                 let status = queue.status().map_err(Problem::Queue)?;
-                match arguments.json {
-                    true => println!("{}", as_json(status.as_ref())),
-                    false => print!("{}", as_text(status.as_ref())),
+                let status = status.as_ref();
+                match &arguments.metrics {
+                    Some(path) => metrics::write(path, &metrics::text(status))
+                        .map_err(output::error::Error::cannot_write(path))?,
+                    None if arguments.json => println!("{}", as_json(status)),
+                    None => print!("{}", as_text(status)),
                 }
             }
             QueueAction::Clear => {
@@ -99,17 +111,6 @@ mod on_unix {
 
     fn title(name: &str) -> String {
         SearchName::of_text(name).map_or(name.to_owned(), |name| name.to_string())
-    }
-
-    fn strategy(state: &SearchState) -> &str {
-        let mut settings = state.settings.iter();
-        let found = settings.find(|(name, _)| name == "strategy");
-        found.map_or("exhaustive", |(_, strategy)| strategy)
-    }
-
-    /// True when the classes of a search can repeat.
-    fn is_sampled(state: &SearchState) -> bool {
-        strategy(state) != "exhaustive"
     }
 
     /// True when the last parts of a search are streams. Those of `auto` come after the exhaustive search.
@@ -169,7 +170,9 @@ mod on_unix {
             false => "no front end: resume it with `cargo raddle test --queue`",
         };
         let mut text = format!("parts: {ready} ready, {leased} leased; {front}\n");
-        text += &format!("workers: {}\n", workers.len());
+        let share = metrics::utilisation(status);
+        let share = share.map(|share| format!(", {:.0} % of their time in tests", 100.0 * share));
+        text += &format!("workers: {}{}\n", workers.len(), share.unwrap_or_default());
         for worker in workers {
             text += &format!("  {worker}\n");
         }
@@ -214,6 +217,7 @@ mod on_unix {
             "ready": status.ready,
             "leased": status.leased,
             "workers": status.workers,
+            "utilisation": metrics::utilisation(status),
             "has_front_end": status.has_front,
             "searches": searches.collect::<Vec<_>>(),
         })

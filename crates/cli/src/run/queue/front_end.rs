@@ -3,7 +3,7 @@
 
 use std::io::BufReader;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -19,6 +19,7 @@ use raddle_report::grouped;
 use serde_json::{Value, json};
 
 use crate::run::interrupts;
+use crate::run::queue::metrics;
 use crate::run::queue::socket::Socket;
 use crate::run::queue::{
     Problem, SOCKET_VARIABLE, SearchName, compare_runs, compare_searches, of_check,
@@ -46,6 +47,8 @@ pub struct FrontEnd {
     resume: String,
     /// True when searches are moved to checkpoints.
     exports: bool,
+    /// The file for monitors.
+    metrics: Option<PathBuf>,
     problems: Mutex<Vec<Problem>>,
     is_over: AtomicBool,
 }
@@ -57,6 +60,7 @@ impl FrontEnd {
         run: Run,
         resume: String,
         exports: bool,
+        metrics: Option<PathBuf>,
     ) -> Result<Self, Problem> {
         let mut queue = raddle_queue::connect(&address)?;
         let token = Token::random();
@@ -74,6 +78,7 @@ impl FrontEnd {
             token,
             resume,
             exports,
+            metrics,
             problems: Mutex::default(),
             is_over: AtomicBool::new(false),
         })
@@ -87,9 +92,11 @@ impl FrontEnd {
                     let mut queue = raddle_queue::connect(&self.address)?;
                     while !self.is_over.load(Relaxed) {
                         queue.hold_front(&self.token, PRESENCE)?;
+                        self.write_metrics(&mut *queue)?;
                         thread::park_timeout(SIGN);
                     }
-                    Ok(())
+                    // The last state, which the run leaves behind.
+                    self.write_metrics(&mut *queue)
                 };
                 signs().unwrap_or_else(|problem| self.add(problem));
             });
@@ -97,6 +104,17 @@ impl FrontEnd {
             self.is_over.store(true, Relaxed);
             signs.thread().unpark();
             result
+        })
+    }
+
+    fn write_metrics(&self, queue: &mut dyn Queue) -> Result<(), Problem> {
+        let Some(path) = &self.metrics else {
+            return Ok(());
+        };
+        let text = metrics::text(queue.status()?.as_ref());
+        metrics::write(path, &text).map_err(|error| Problem::NotWritten {
+            path: path.display().to_string(),
+            problem: error.to_string(),
         })
     }
 
@@ -377,6 +395,18 @@ fn goes_on(state: &SearchState) -> bool {
 pub fn executions(state: &SearchState) -> u64 {
     let sum = state.sums.get(raddle_queue::EXECUTIONS);
     sum.copied().unwrap_or(0)
+}
+
+/// Returns the strategy of a search.
+pub fn strategy(state: &SearchState) -> &str {
+    let mut settings = state.settings.iter();
+    let found = settings.find(|(name, _)| name == "strategy");
+    found.map_or("exhaustive", |(_, strategy)| strategy)
+}
+
+/// True when the classes of a search can repeat.
+pub fn is_sampled(state: &SearchState) -> bool {
+    strategy(state) != "exhaustive"
 }
 
 /// Rounds an estimate to three digits, which is more than its error allows.

@@ -5,6 +5,7 @@
 //! takes their results over a socket.
 
 pub mod front_end;
+pub mod metrics;
 mod name;
 mod pace;
 mod socket;
@@ -20,6 +21,10 @@ pub use name::SearchName;
 
 /// The variable of a test's process with the path of the socket.
 const SOCKET_VARIABLE: &str = "RADDLE_SHARED_SEARCH";
+
+/// Sums of a search: milliseconds of workers in tests, and outside of them.
+const WORKED: &str = "worker milliseconds in tests";
+const WAITED: &str = "worker milliseconds outside tests";
 
 /// A reason why searches cannot be shared.
 #[derive(Debug)]
@@ -46,6 +51,8 @@ pub enum Problem {
     NoSuchTest { test: String },
     /// A worker has waited in vain.
     NoRun,
+    /// A file for monitors cannot be written.
+    NotWritten { path: String, problem: String },
     /// The process of a test cannot be used.
     Process { test: String, problem: String },
 }
@@ -106,6 +113,7 @@ impl fmt::Display for Problem {
             Self::NoRun => f.write_str(
                 "the queue has no run\n  help: start one with `cargo raddle test --queue ADDRESS`",
             ),
+            Self::NotWritten { path, problem } => write!(f, "{path} cannot be written: {problem}"),
             Self::Process { test, problem } => write!(f, "the process of {test}: {problem}"),
         }
     }

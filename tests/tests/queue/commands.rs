@@ -39,6 +39,11 @@ static CARGO: LazyLock<PathBuf> = LazyLock::new(|| {
     script
 });
 
+/// The path of the command line.
+pub fn program() -> &'static Path {
+    &COMMAND
+}
+
 /// A workspace for one machine.
 pub struct Machine {
     directory: PathBuf,
@@ -169,6 +174,10 @@ impl Drop for Machine {
 }
 
 impl Running {
+    pub fn of(process: Child) -> Self {
+        Running(process)
+    }
+
     pub fn finish(mut self) -> Finished {
         let mut stderr = self.0.stderr.take().unwrap();
         let reader = std::thread::spawn(move || {

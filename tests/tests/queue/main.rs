@@ -7,6 +7,7 @@
 mod commands;
 mod exact;
 mod failing;
+mod launchers;
 mod limits;
 mod monitoring;
 mod moving;

@@ -7,6 +7,7 @@ use fastrand::Rng;
 use raddle::sync::{Arc, Mutex};
 use raddle::{Checker, Level, Strategy};
 use raddle_tests::programs::dining;
+use raddle_tests::published::readers_and_writers_continuing;
 use raddle_tests::random_program::Program;
 
 /// Number of random programs, and their seeds.
@@ -51,6 +52,14 @@ fn random(number: u64) -> (Checker, Program) {
 #[test]
 #[ignore = "for a new list of seeds"]
 fn print_seeds() {
+    let small = (0..).filter(|&seed| {
+        let program = Program::random(&mut Rng::with_seed(seed));
+        let checker = program.checker(Strategy::Exhaustive).shorten(false);
+        let limited = checker.lock_order(Level::Allow).keep_going(true);
+        let limited = limited.max_executions(1_000);
+        (100..1_000).contains(&alone(limited, move || program.run()).0)
+    });
+    println!("{:?}", small.take(50).collect::<Vec<u64>>());
     let seeds = (0..).filter(|&seed| {
         let program = Program::random(&mut Rng::with_seed(seed));
         let checker = program.checker(Strategy::Exhaustive).shorten(false);
@@ -89,6 +98,50 @@ fn dp5() {
 #[ignore = "run by a queue"]
 fn dp6() {
     exhaustive().run(|| dining(6)).assert_ok();
+}
+
+/// The published program RW-monitorSC, with 61,716 sequences (Lei and Carver).
+#[test]
+#[ignore = "run by a queue"]
+fn rw_monitor_sc() {
+    exhaustive().run(readers_and_writers_continuing).assert_ok();
+}
+
+pub fn rw_alone() -> (u64, u64) {
+    alone(exhaustive(), readers_and_writers_continuing)
+}
+
+/// Fifty random programs, one after the other, each with a check of its own.
+#[test]
+#[ignore = "run by a queue"]
+fn fifty() {
+    for seed in fifty_seeds() {
+        let program = Program::random(&mut Rng::with_seed(seed));
+        let checker = program.checker(Strategy::Exhaustive).shorten(false);
+        checker
+            .lock_order(Level::Allow)
+            .named(format!("random {seed}"))
+            .keep_going(true)
+            .run(move || program.run());
+    }
+}
+
+/// Seeds of programs with some hundred classes, for a longer comparison.
+const FIFTY: [u64; 50] = [
+    25, 73, 109, 119, 128, 155, 212, 274, 283, 288, 352, 367, 377, 386, 390, 423, 521, 582, 611,
+    632, 665, 715, 719, 765, 780, 824, 829, 855, 872, 906, 931, 966, 983, 1263, 1269, 1277, 1283,
+    1288, 1296, 1305, 1326, 1338, 1343, 1349, 1360, 1463, 1573, 1689, 1746, 1749,
+];
+
+pub fn fifty_seeds() -> impl Iterator<Item = u64> {
+    FIFTY.into_iter()
+}
+
+pub fn fifty_alone(seed: u64) -> (u64, u64) {
+    let program = Program::random(&mut Rng::with_seed(seed));
+    let checker = program.checker(Strategy::Exhaustive).shorten(false);
+    let checker = checker.lock_order(Level::Allow).keep_going(true);
+    alone(checker, move || program.run())
 }
 
 /// A test with much to do before its check.

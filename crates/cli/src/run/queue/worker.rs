@@ -75,7 +75,7 @@ impl fmt::Display for Counts {
         };
         write!(
             f,
-            "{} classes in {} parts{late}{share}",
+            "{} executions in {} parts{late}{share}",
             grouped(count(&self.executions)),
             grouped(parts + late_parts)
         )

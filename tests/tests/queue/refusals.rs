@@ -126,6 +126,49 @@ fn a_password_is_used_and_never_shown() {
     }
 }
 
+/// A user who may do nothing but use the keys of the queue.
+#[test]
+fn a_user_of_redis_needs_the_keys_of_the_queue_only() {
+    let user = [
+        "--user",
+        "keeper",
+        "on",
+        ">s3cret/x",
+        "~{mine}:*",
+        "+@all",
+        "-@dangerous",
+        "-@pubsub",
+        "+info",
+    ];
+    let Some(server) = Server::start_with(Kind::Redis, &user) else {
+        return;
+    };
+    let place = server.address().replace("redis://", "");
+    let machine = Machine::new(&format!("redis://keeper:wrong@{place}?prefix=mine"));
+    assert_refused(&machine.run(&["queue", "status"]), "WRONGPASS");
+    let machine = Machine::new(&format!("redis://keeper:s3cret%2Fx@{place}?prefix=other"));
+    assert_refused(&machine.run(&["queue", "status"]), "NOPERM");
+    let machine = Machine::new(&format!("redis://keeper:s3cret%2Fx@{place}?prefix=mine"));
+    let log = directory("log").join("log");
+    let worker = machine.worker(&["--log", log.to_str().unwrap()]);
+    // A sampler uses all kinds of keys.
+    let front_end = machine.front_end("programs::sampled_random").finish();
+    assert_eq!(front_end.code, Some(0), "{front_end:?}");
+    assert_eq!(front_end.events("finished")[0]["executions"], 5_000);
+    let worker = worker.finish();
+    let log = fs::read_to_string(log).unwrap();
+    assert!(log.contains("\"accepted\":true"), "{log}");
+    for text in [
+        front_end.stdout,
+        front_end.stderr,
+        worker.stdout,
+        worker.stderr,
+        log,
+    ] {
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+}
+
 fn a_worker_with_other_settings_or_another_build_is_refused(kind: Kind) {
     let Some(server) = Server::of(kind) else {
         return;

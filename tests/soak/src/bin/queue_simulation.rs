@@ -116,11 +116,7 @@ fn simulate(count: usize, step: u64) -> (f64, f64, Option<f64>) {
     let searched: u64 = workers.iter().map(|worker| worker.searched).sum();
     let share = searched as f64 / (count as u64 * (END / 2)) as f64;
     let load = (steps * step) as f64 / (END / 2) as f64;
-    (
-        share,
-        load,
-        all_busy.map_or(f64::NAN, |time| time as f64 / 1e6),
-    )
+    (share, load, all_busy.map(|time| time as f64 / 1e6))
 }
 
 fn main() {

@@ -7,6 +7,7 @@ mod patience;
 mod postgres;
 mod redis;
 mod settings;
+mod sketch;
 mod token;
 
 use std::collections::BTreeMap;
@@ -18,10 +19,20 @@ pub use memory::MemoryQueue;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresQueue;
 pub use redis::{RedisQueue, read_reply};
+pub use sketch::{ClassCount, MAX_EXACT_CLASSES};
 pub use token::Token;
 
 /// The sum that tells how many executions came before a finding.
 pub const EXECUTIONS: &str = "executions";
+
+/// The sum that counts against the limit of a search.
+pub const RUNS: &str = "runs";
+
+/// The fact of a search that was continued.
+pub const CONTINUED: &str = "continued";
+
+/// Fewest runs that a lease grants, unless fewer are left.
+pub const FEWEST_GRANTED: u64 = 64;
 
 /// Number of times that the exploration of one item may end without results before its search ends.
 pub const MAX_PROBLEMS: u64 = 3;
@@ -44,8 +55,22 @@ pub trait Queue: Send {
     /// Ends the holder's time as the front end.
     fn release_front(&mut self, token: &Token) -> Result<(), Error>;
 
-    /// Adds a search with one item, or returns the settings of the search of this name that exists.
-    fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error>;
+    /// Adds a search with one item, or returns the settings of the search of this name that exists. The search ends
+    /// when its runs are spent: each lease grants some of those that are left.
+    fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error> {
+        let first = Results {
+            items: vec![root.to_owned()],
+            ..Results::default()
+        };
+        self.start_with(search, &first)
+    }
+
+    /// The same for a search that has begun elsewhere, with its results so far and the items that are left.
+    fn start_with(&mut self, search: &Search, begun: &Results) -> Result<Option<Settings>, Error>;
+
+    /// Ends a search that is to go on elsewhere, and returns it with all items, leased or not. They stay until the run
+    /// is removed, so that the call can be repeated. `None` if there is no such search, or it has ended.
+    fn export(&mut self, search: &str) -> Result<Option<(SearchState, Vec<String>)>, Error>;
 
     /// Leases an item for this time, under a new token.
     fn lease(&mut self, worker: &str, token: &Token, time: Duration) -> Result<Next, Error>;
@@ -59,6 +84,14 @@ pub trait Queue: Send {
     /// Gives the leased item back. A problem is one of the item, whose exploration has ended without results; the
     /// search ends if that has happened too often.
     fn abandon(&mut self, lease: &Lease, problem: Option<&str>) -> Result<(), Error>;
+
+    /// Continues a search that was stopped or spent, or that has no item left, with this item and without a limit. The fact
+    /// [`CONTINUED`] is added in the same step, and nothing is done if it is there.
+    fn go_on(&mut self, search: &str, item: &str) -> Result<(), Error>;
+
+    /// Hands out no more items of a search. It ends when the leased ones are committed, without the items that are
+    /// left of them; or at once.
+    fn stop(&mut self, search: &str, at_once: bool) -> Result<(), Error>;
 
     /// Returns the run's searches and workers.
     fn status(&mut self) -> Result<Option<Status>, Error>;
@@ -99,6 +132,8 @@ pub struct Search {
     pub name: String,
     /// The build of the program and the settings of the check.
     pub settings: Settings,
+    /// Maximum number of runs.
+    pub limit: Option<u64>,
 }
 
 /// The answer to a worker that asks for an item.
@@ -132,6 +167,10 @@ pub struct Lease {
     pub ready: u64,
     /// Workers that have called lately.
     pub workers: u64,
+    /// True when the classes of its search are not counted exactly any more.
+    pub is_sketched: bool,
+    /// Maximum number of runs, if those of its search are limited.
+    pub granted: Option<u64>,
 }
 
 /// The results of exploring an item.
@@ -145,6 +184,8 @@ pub struct Results {
     pub findings: Vec<(String, String)>,
     /// The items that are left of the item.
     pub items: Vec<String>,
+    /// The different classes that were run, by fingerprint, if they are counted.
+    pub classes: Vec<u64>,
     /// True when the search ends with a finding.
     pub is_over: bool,
 }
@@ -166,9 +207,32 @@ pub enum End {
     Exhausted,
     /// A finding has ended it.
     Finding,
+    /// It was stopped.
+    Stopped,
+    /// Its runs are spent.
+    Spent,
+    /// It goes on elsewhere.
+    Exported,
     /// An item could not be explored, because of this problem.
     Broken(String),
 }
+
+impl End {
+    /// Reads the text of a server.
+    fn of_text(text: &str) -> Option<Self> {
+        Some(match text {
+            "exhausted" => End::Exhausted,
+            "finding" => End::Finding,
+            "stopped" => End::Stopped,
+            "spent" => End::Spent,
+            "exported" => End::Exported,
+            other => End::Broken(other.split_once('\n')?.1.to_owned()),
+        })
+    }
+}
+
+/// The text of a server for a search that ends when its leased items are committed.
+const STOPPING: &str = "stopping";
 
 /// The state of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -183,6 +247,8 @@ pub struct SearchState {
     pub facts: BTreeMap<String, String>,
     /// The findings so far, each after this number of executions.
     pub findings: Vec<(u64, String)>,
+    /// The number of different classes, if they are counted.
+    pub classes: ClassCount,
     /// The reason for its end, if it has ended.
     pub end: Option<End>,
 }

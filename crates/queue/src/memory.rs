@@ -1,12 +1,13 @@
 //! A queue in the memory of one process, for tests.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::{
-    Committed, EXECUTIONS, End, Error, Lease, MAX_PROBLEMS, Next, Queue, Results, Run, Search,
-    SearchState, Settings, Status, Token, WORKER_GONE,
+    CONTINUED, ClassCount, Committed, EXECUTIONS, End, Error, FEWEST_GRANTED, Lease,
+    MAX_EXACT_CLASSES, MAX_PROBLEMS, Next, Queue, RUNS, Results, Run, Search, SearchState,
+    Settings, Status, Token, WORKER_GONE, sketch,
 };
 
 /// A queue in memory. Clones are connections to the same queue.
@@ -20,16 +21,54 @@ struct State {
     searches: BTreeMap<String, SearchState>,
     /// Keys of the findings of searches.
     keys: BTreeMap<String, Vec<String>>,
+    classes: BTreeMap<String, Classes>,
+    /// Runs that are left of limited searches and not granted.
+    budgets: BTreeMap<String, u64>,
+    /// Searches of which no more items are handed out.
+    stopping: BTreeSet<String>,
     items: BTreeMap<u64, Item>,
     ready: VecDeque<u64>,
     next: u64,
     workers: BTreeMap<String, Instant>,
 }
 
+/// The classes of a search.
+#[derive(Default)]
+struct Classes {
+    /// All of them, while they are few.
+    exact: BTreeSet<u64>,
+    ranks: BTreeMap<u16, u8>,
+    is_sketched: bool,
+}
+
+impl Classes {
+    fn add(&mut self, classes: &[u64]) {
+        for (register, rank) in sketch::ranks(classes) {
+            let highest = self.ranks.entry(register).or_default();
+            *highest = rank.max(*highest);
+        }
+        if !self.is_sketched {
+            self.exact.extend(classes);
+            if self.exact.len() as u64 > MAX_EXACT_CLASSES {
+                self.is_sketched = true;
+                self.exact.clear();
+            }
+        }
+    }
+
+    fn count(&self) -> ClassCount {
+        match self.is_sketched {
+            false => ClassCount::Exact(self.exact.len() as u64),
+            true => ClassCount::About(sketch::estimate(self.ranks.values().map(|&rank| (rank, 1)))),
+        }
+    }
+}
+
 struct Item {
     search: String,
     text: String,
     lease: Option<(Token, Instant)>,
+    granted: u64,
     problems: u64,
 }
 
@@ -40,6 +79,7 @@ impl State {
             search: search.to_owned(),
             text: text.to_owned(),
             lease: None,
+            granted: 0,
             problems: 0,
         };
         self.items.insert(self.next, item);
@@ -55,6 +95,11 @@ impl State {
             .is_none_or(|state| state.end.is_some())
     }
 
+    fn is_exported(&self, search: &str) -> bool {
+        let search = self.searches.get(search);
+        search.is_some_and(|search| search.end == Some(End::Exported))
+    }
+
     /// Returns the number of the item with this lease.
     fn held(&self, lease: &Lease) -> Option<u64> {
         let number = lease.item.parse().ok()?;
@@ -67,19 +112,58 @@ impl State {
     fn take(&mut self, now: Instant) -> Option<u64> {
         let is_expired = |item: &Item| item.lease.as_ref().is_some_and(|(_, until)| *until <= now);
         loop {
-            let expired = self.items.iter().find(|(_, item)| is_expired(item));
+            let mut items = self.items.iter();
+            let expired =
+                items.find(|(_, item)| is_expired(item) && !self.is_exported(&item.search));
             let number = match expired.map(|(&number, _)| number) {
-                Some(number) => number,
-                None => self.ready.pop_front()?,
+                Some(number) => {
+                    self.give_back(number, 0);
+                    number
+                }
+                None => {
+                    let is_free = |number: &u64| {
+                        let item = self.items.get(number);
+                        item.is_none_or(|item| {
+                            let is_spent = self.budgets.get(&item.search) == Some(&0);
+                            !is_spent && !self.is_exported(&item.search)
+                        })
+                    };
+                    let at = self.ready.iter().position(is_free)?;
+                    self.ready.remove(at)?
+                }
             };
             let Some(item) = self.items.get(&number) else {
                 continue;
             };
-            if !self.has_ended(&item.search) {
+            if !self.has_ended(&item.search) && !self.stopping.contains(&item.search) {
                 return Some(number);
             }
             self.drop_item(number);
         }
+    }
+
+    /// Takes back the runs that were granted to an item, but for those that were made.
+    fn give_back(&mut self, number: u64, made: u64) {
+        if let Some(item) = self.items.get_mut(&number)
+            && let Some(budget) = self.budgets.get_mut(&item.search)
+        {
+            *budget += std::mem::take(&mut item.granted).saturating_sub(made);
+        }
+    }
+
+    /// Grants runs to an item.
+    fn grant(&mut self, number: u64, workers: u64) -> Option<u64> {
+        let item = self.items.get_mut(&number)?;
+        let budget = self.budgets.get_mut(&item.search)?;
+        item.granted = (*budget / (2 * workers)).max(FEWEST_GRANTED).min(*budget);
+        *budget -= item.granted;
+        Some(item.granted)
+    }
+
+    /// True when a limited search has no run left, and none is granted.
+    fn is_spent(&self, search: &str) -> bool {
+        let granted = |item: &Item| item.search == search && item.granted > 0;
+        self.budgets.get(search) == Some(&0) && !self.items.values().any(granted)
     }
 
     fn drop_item(&mut self, number: u64) {
@@ -142,18 +226,43 @@ impl Queue for MemoryQueue {
         Ok(())
     }
 
-    fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error> {
+    fn start_with(&mut self, search: &Search, begun: &Results) -> Result<Option<Settings>, Error> {
         let mut state = self.lock();
         if let Some(there) = state.searches.get(&search.name) {
             return Ok(Some(there.settings.clone()));
         }
+        let findings = begun.findings.iter();
         let new = SearchState {
             settings: search.settings.clone(),
+            sums: begun.sums.clone(),
+            facts: begun.facts.clone(),
+            findings: findings.clone().map(|(_, it)| (0, it.clone())).collect(),
             ..SearchState::default()
         };
+        let keys = findings.map(|(key, _)| key.clone()).collect();
+        state.keys.insert(search.name.clone(), keys);
         state.searches.insert(search.name.clone(), new);
-        state.add(&search.name, root);
+        if let Some(limit) = search.limit {
+            state.budgets.insert(search.name.clone(), limit);
+        }
+        for item in &begun.items {
+            state.add(&search.name, item);
+        }
         Ok(None)
+    }
+
+    fn export(&mut self, search: &str) -> Result<Option<(SearchState, Vec<String>)>, Error> {
+        let mut state = self.lock();
+        let items = state.items.values().filter(|item| item.search == search);
+        let items = items.map(|item| item.text.clone()).collect();
+        let Some(there) = state.searches.get_mut(search) else {
+            return Ok(None);
+        };
+        if !matches!(there.end, None | Some(End::Exported)) {
+            return Ok(None);
+        }
+        there.end = Some(End::Exported);
+        Ok(Some((there.clone(), items)))
     }
 
     fn lease(&mut self, worker: &str, token: &Token, time: Duration) -> Result<Next, Error> {
@@ -167,9 +276,12 @@ impl Queue for MemoryQueue {
             let has_front = state.has_front(now);
             return Ok(Next::Empty { has_front });
         };
+        let workers = state.workers(now).len() as u64;
+        let granted = state.grant(number, workers);
         let item = state.items.get_mut(&number).expect("it was found");
         item.lease = Some((token.clone(), now + time));
         let (search, text) = (item.search.clone(), item.text.clone());
+        let is_sketched = (state.classes.get(&search)).is_some_and(|classes| classes.is_sketched);
         Ok(Next::Item(Lease {
             item: number.to_string(),
             token: token.clone(),
@@ -177,7 +289,9 @@ impl Queue for MemoryQueue {
             search,
             text,
             ready: state.ready.len() as u64,
-            workers: state.workers(now).len() as u64,
+            workers,
+            is_sketched,
+            granted,
         }))
     }
 
@@ -199,7 +313,9 @@ impl Queue for MemoryQueue {
             return Ok(Committed::Late);
         };
         if state.has_ended(&lease.search) {
-            state.drop_item(number);
+            if !state.is_exported(&lease.search) {
+                state.drop_item(number);
+            }
             return Ok(Committed::Late);
         }
         let keys = state.keys.get(&lease.search).cloned().unwrap_or_default();
@@ -232,13 +348,26 @@ impl Queue for MemoryQueue {
             .entry(lease.search.clone())
             .or_default()
             .extend(new);
-        for item in &results.items {
+        let classes = state.classes.entry(lease.search.clone()).or_default();
+        classes.add(&results.classes);
+        let count = classes.count();
+        let is_stopping = state.stopping.contains(&lease.search);
+        for item in results.items.iter().filter(|_| !is_stopping) {
             state.add(&lease.search, item);
         }
+        state.give_back(number, results.sums.get(RUNS).copied().unwrap_or(0));
         state.drop_item(number);
+        let is_spent = state.is_spent(&lease.search);
         let search = state.searches.get_mut(&lease.search).expect("it is there");
+        search.classes = count;
         if search.left == 0 && search.end.is_none() {
-            search.end = Some(End::Exhausted);
+            search.end = Some(match is_stopping {
+                true => End::Stopped,
+                false => End::Exhausted,
+            });
+        }
+        if is_spent {
+            search.end.get_or_insert(End::Spent);
         }
         Ok(Committed::Done)
     }
@@ -248,6 +377,16 @@ impl Queue for MemoryQueue {
         let Some(number) = state.held(lease) else {
             return Ok(());
         };
+        if state.stopping.contains(&lease.search) {
+            state.drop_item(number);
+            if let Some(search) = state.searches.get_mut(&lease.search)
+                && search.left == 0
+            {
+                search.end.get_or_insert(End::Stopped);
+            }
+            return Ok(());
+        }
+        state.give_back(number, 0);
         let item = state.items.get_mut(&number).expect("it is held");
         item.lease = None;
         item.problems += u64::from(problem.is_some());
@@ -257,6 +396,48 @@ impl Queue for MemoryQueue {
             && let Some(search) = state.searches.get_mut(&lease.search)
         {
             search.end.get_or_insert(End::Broken(problem.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self, search: &str, item: &str) -> Result<(), Error> {
+        let mut state = self.lock();
+        let Some(there) = state.searches.get_mut(search) else {
+            return Ok(());
+        };
+        let is_over = matches!(there.end, Some(End::Stopped | End::Spent | End::Exhausted));
+        if !is_over || there.facts.contains_key(CONTINUED) {
+            return Ok(());
+        }
+        there.facts.insert(CONTINUED.to_owned(), String::new());
+        there.end = None;
+        there.left = 0;
+        state.items.retain(|_, item| item.search != search);
+        let state = &mut *state;
+        state
+            .ready
+            .retain(|number| state.items.contains_key(number));
+        state.stopping.remove(search);
+        state.budgets.remove(search);
+        state.add(search, item);
+        Ok(())
+    }
+
+    fn stop(&mut self, search: &str, at_once: bool) -> Result<(), Error> {
+        let mut state = self.lock();
+        if state.has_ended(search) {
+            return Ok(());
+        }
+        let is_ready = |(_, item): &(&u64, &Item)| item.search == search && item.lease.is_none();
+        let ready = state.items.iter().filter(is_ready);
+        let ready: Vec<u64> = ready.map(|(&number, _)| number).collect();
+        ready.iter().for_each(|&number| state.drop_item(number));
+        state.ready.retain(|number| !ready.contains(number));
+        state.stopping.insert(search.to_owned());
+        if let Some(search) = state.searches.get_mut(search)
+            && (at_once || search.left == 0)
+        {
+            search.end = Some(End::Stopped);
         }
         Ok(())
     }

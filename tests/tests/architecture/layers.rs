@@ -242,11 +242,12 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
     (
         "queue",
         &[
-            ("postgres", &["patience", "settings"]),
-            ("redis", &["patience", "settings"]),
-            ("memory", &[]),
+            ("postgres", &["patience", "settings", "sketch"]),
+            ("redis", &["patience", "settings", "sketch"]),
+            ("memory", &["sketch"]),
             ("patience", &[]),
             ("settings", &[]),
+            ("sketch", &[]),
             ("address", &[]),
             ("token", &[]),
         ],

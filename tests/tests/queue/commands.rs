@@ -39,6 +39,11 @@ static CARGO: LazyLock<PathBuf> = LazyLock::new(|| {
     script
 });
 
+/// The path of the command line.
+pub fn program() -> &'static Path {
+    &COMMAND
+}
+
 /// A workspace for one machine.
 pub struct Machine {
     directory: PathBuf,
@@ -101,7 +106,7 @@ impl Machine {
             .env("CARGO", &*CARGO)
             .env("QUEUE_TEST", &self.directory)
             .env("RADDLE_QUEUE", &self.address)
-            .env("RADDLE_DIR", self.directory.join("saved"))
+            .env("RADDLE_DIR", self.saved())
             .env(
                 "RADDLE_SELF_TEST",
                 format!("fingerprints:{}", self.sums_file().display()),
@@ -142,6 +147,11 @@ impl Machine {
         self.start(&[&["work", "--jobs", "1", "--wait", "20s"], flags].concat())
     }
 
+    /// The directory for schedules and checkpoints.
+    pub fn saved(&self) -> PathBuf {
+        self.directory.join("saved")
+    }
+
     fn sums_file(&self) -> PathBuf {
         self.directory.join("sums")
     }
@@ -164,6 +174,10 @@ impl Drop for Machine {
 }
 
 impl Running {
+    pub fn of(process: Child) -> Self {
+        Running(process)
+    }
+
     pub fn finish(mut self) -> Finished {
         let mut stderr = self.0.stderr.take().unwrap();
         let reader = std::thread::spawn(move || {
@@ -184,6 +198,10 @@ impl Running {
             stdout,
             stderr: reader.join().unwrap(),
         }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.0.id()
     }
 
     pub fn signal(&self, signal: &str) {

@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 
 use crate::commands::{Finished, Machine, Running};
-use crate::programs::{RANDOM, dp_alone, random_alone};
+use crate::programs::{RANDOM, dp_alone, fifty_alone, fifty_seeds, random_alone, rw_alone};
 use crate::proxy::Proxy;
-use crate::server::{Kind, Server, address, on_both_kinds};
+use crate::server::{Kind, Server, on_both_kinds};
 
 /// The published number of sequences of five philosophers (Lei and Carver).
-const FIVE: u64 = 19_330;
+pub const FIVE: u64 = 19_330;
 
 /// Their tests.
 const FAST: &str = "programs::dp5";
-const SLOW: &str = "programs::slow_dp5";
+pub const SLOW: &str = "programs::slow_dp5";
 
 /// Compares the results of a front end for five philosophers with those of one process.
 fn assert_dp5(front_end: &Finished, machine: &Machine, test: &str) {
@@ -40,13 +40,13 @@ fn lost(workers: &[Finished]) -> usize {
 }
 
 /// The number of classes that were committed to the queue.
-fn classes(machine: &Machine) -> u64 {
+pub fn classes(machine: &Machine) -> u64 {
     let status = machine.run(&["queue", "status", "--json"]).stdout;
     let status: serde_json::Value = serde_json::from_str(&status).unwrap_or_default();
     status["searches"][0]["classes"].as_u64().unwrap_or(0)
 }
 
-fn wait_for_classes(machine: &Machine) {
+pub fn wait_for_classes(machine: &Machine) {
     let start = Instant::now();
     while classes(machine) == 0 {
         assert!(
@@ -182,7 +182,7 @@ fn a_lease_is_kept_while_the_test_starts(kind: Kind) {
 }
 
 fn a_server_that_forgets_its_last_second_loses_nothing(kind: Kind) {
-    let Some(mut server) = Server::of(kind) else {
+    let Some(mut server) = Server::own(kind) else {
         return;
     };
     let machine = Machine::new(&server.address());
@@ -190,20 +190,25 @@ fn a_server_that_forgets_its_last_second_loses_nothing(kind: Kind) {
     let mut front_end = machine.front_end(SLOW);
     let workers: Vec<_> = (0..2).map(|_| machine.worker(&flags)).collect();
     wait_for_classes(&machine);
-    let mut forgotten = 0;
-    while !front_end.has_ended() && forgotten < 3 {
+    // The most classes that the queue has had, and those that it had after it had forgotten some.
+    let (mut most, mut forgotten) = (0, Vec::new());
+    while !front_end.has_ended() && forgotten.len() < 3 {
         thread::sleep(Duration::from_millis(200));
-        server.forget(Duration::from_millis(600));
-        forgotten += 1;
+        server.forget(Duration::from_millis(600), || most = classes(&machine));
+        forgotten.push((most, classes(&machine)));
     }
-    assert!(forgotten > 0, "the search ended too soon");
+    assert!(!forgotten.is_empty(), "the search ended too soon");
+    let is_less = |(before, after): &(u64, u64)| after < before;
+    assert!(
+        forgotten.iter().any(is_less),
+        "nothing was forgotten: {forgotten:?}"
+    );
     assert_dp5(&front_end.finish(), &machine, SLOW);
-    let workers = finish(workers);
-    assert!(lost(&workers) > 0, "no commit was refused: {workers:?}");
+    finish(workers);
 }
 
 fn a_server_that_forgets_everything_starts_the_search_again(kind: Kind) {
-    let Some(mut server) = Server::of(kind) else {
+    let Some(mut server) = Server::own(kind) else {
         return;
     };
     let machine = Machine::new(&server.address());
@@ -225,7 +230,7 @@ fn connections_that_break_lose_nothing(kind: Kind) {
         return;
     };
     let mut proxy = Proxy::start(server.port());
-    let machine = Machine::new(&address(kind, proxy.port()));
+    let machine = Machine::new(&server.address_by(proxy.port()));
     let flags = ["--lease", "500ms", "--slice", "10ms"];
     let mut front_end = machine.front_end(SLOW);
     let workers: Vec<_> = (0..2).map(|_| machine.worker(&flags)).collect();
@@ -278,6 +283,77 @@ fn an_interrupted_front_end_leaves_a_run_that_is_resumed(kind: Kind) {
         "{worker:?}"
     );
     assert_eq!(machine.run(&["queue", "status"]).stdout, "no run\n");
+}
+
+/// Runs a test with eight workers, which are killed now and then.
+fn with_eight_workers(server: &Server, test: &str) -> (Finished, Machine) {
+    let machine = Machine::new(&server.address());
+    let start = Instant::now();
+    let mut front_end = machine.front_end(test);
+    let flags = ["--lease", "500ms"];
+    let mut workers: Vec<_> = (0..8).map(|_| machine.worker(&flags)).collect();
+    let mut rng = Rng::with_seed(1);
+    let mut killed = 0;
+    while !front_end.has_ended() {
+        thread::sleep(Duration::from_millis(rng.u64(100..600)));
+        if killed < 12 && !front_end.has_ended() {
+            let at = rng.usize(..workers.len());
+            workers[at].signal("-KILL");
+            workers[at] = machine.worker(&flags);
+            killed += 1;
+        }
+    }
+    let finished = front_end.finish();
+    // A worker that was started too late waits for a run.
+    let seconds = start.elapsed().as_secs_f64();
+    let lost = lost(&finish(workers));
+    println!(
+        "{test}: {seconds:.1} s, {killed} workers killed, {lost} workers lost parts to others"
+    );
+    (finished, machine)
+}
+
+fn larger_searches_with_eight_workers(kind: Kind) {
+    let Some(server) = Server::of(kind) else {
+        return;
+    };
+    for (test, alone) in [
+        ("programs::rw_monitor_sc", rw_alone as fn() -> (u64, u64)),
+        ("programs::dp6", || dp_alone(6)),
+    ] {
+        let (front_end, machine) = with_eight_workers(&server, test);
+        let (classes, sum) = alone();
+        assert_eq!(front_end.classes(), [(test.to_owned(), classes)].into());
+        assert_eq!(machine.sums(), [(test.to_owned(), sum)].into());
+        println!("{test}: {classes} classes");
+    }
+    let (front_end, machine) = with_eight_workers(&server, "programs::fifty");
+    let sums = machine.sums();
+    let finished = front_end.events("finished");
+    assert_eq!(finished.len(), 50, "{front_end:?}");
+    let mut all = 0;
+    for seed in fifty_seeds() {
+        let (classes, sum) = fifty_alone(seed);
+        let name = format!("random {seed}");
+        let event = finished.iter().find(|event| event["test"] == name.as_str());
+        assert_eq!(event.unwrap()["classes"], classes, "{name}");
+        assert_eq!(sums[&name], sum, "{name}");
+        all += classes;
+    }
+    println!("fifty random programs: {all} classes");
+}
+
+/// By hand: `cargo test-queue -- --ignored --nocapture larger`.
+#[test]
+#[ignore = "takes minutes"]
+fn larger_searches_with_eight_workers_on_redis() {
+    larger_searches_with_eight_workers(Kind::Redis);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn larger_searches_with_eight_workers_on_postgresql() {
+    larger_searches_with_eight_workers(Kind::Postgres);
 }
 
 on_both_kinds! {

@@ -7,10 +7,15 @@
 mod commands;
 mod exact;
 mod failing;
+mod launchers;
+mod limits;
+mod monitoring;
+mod moving;
 mod page;
 mod postgres;
 mod programs;
 mod protocol;
 mod proxy;
 mod refusals;
+mod samplers;
 mod server;

@@ -6,12 +6,13 @@ use std::thread;
 use std::time::Duration;
 
 use crate::commands::Machine;
-use crate::server::Server;
+use crate::server::{Kind, Server};
 
 /// A text with `#` for every number, and the names of the page for those of this test.
 fn normalised(text: &str) -> String {
     let names = text
         .replace(" queue programs::slow_dp5", " table dinner")
+        .replace(" queue programs::slowly_sampled", " table dinner")
         .replace("programs::slow_dp5", "dinner")
         .replace("127.0.0.1", "10.0.0.1");
     let mut normal = String::new();
@@ -44,10 +45,11 @@ fn blocks() -> Vec<String> {
 
 #[test]
 fn the_page_shows_what_is_printed() {
-    let Some(server) = Server::start() else {
+    let Some(server) = Server::own(Kind::Redis) else {
         return;
     };
-    let [passed, worker_end, refused, resumed, status]: [String; 5] = blocks().try_into().unwrap();
+    let [passed, worker_end, sampled, refused, resumed, status]: [String; 6] =
+        blocks().try_into().unwrap();
     let machine = Machine::new(&server.address());
     let test = [
         "test",
@@ -95,4 +97,17 @@ fn the_page_shows_what_is_printed() {
     }
     let worker = normalised(&worker.finish().stderr);
     assert_eq!(worker, worker_end);
+    let (worker, other) = (machine.worker(&[]), machine.worker(&[]));
+    let mut test = test;
+    test[1] = "programs::slowly_sampled";
+    let front_end = machine.run(&test);
+    let printed = normalised(&format!("{}{}", front_end.stderr, front_end.stdout));
+    let (progress, others) = split(&printed);
+    let (shown, sampled) = split(&sampled);
+    assert_eq!(others, sampled);
+    for line in progress.iter().filter(|line| line.contains(" workers")) {
+        assert_eq!([*line], shown[..]);
+    }
+    worker.finish();
+    other.finish();
 }

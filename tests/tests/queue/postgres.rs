@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -101,8 +101,8 @@ pub fn new_directory() -> PathBuf {
     path
 }
 
-/// Starts a server.
-pub fn run(directory: &Path, port: u16, settings: &[&str]) -> Child {
+/// The command that starts a server.
+pub fn command(directory: &Path, port: u16, settings: &[&str]) -> Command {
     let log = fs::File::options()
         .append(true)
         .create(true)
@@ -123,11 +123,8 @@ pub fn run(directory: &Path, port: u16, settings: &[&str]) -> Child {
     for setting in settings {
         command.args(["-c", setting]);
     }
+    command.stdout(Stdio::null()).stderr(log.unwrap());
     command
-        .stdout(Stdio::null())
-        .stderr(log.unwrap())
-        .spawn()
-        .unwrap()
 }
 
 /// True once the server answers.
@@ -142,11 +139,22 @@ pub fn add_user(port: u16, directory: &Path, user: &str, password: &str) {
     let rules = format!("host all {user} all scram-sha-256\nhost all all all trust\n");
     fs::write(directory.join("pg_hba.conf"), rules).unwrap();
     let statement = format!("CREATE ROLE {user} LOGIN SUPERUSER PASSWORD '{password}'");
+    run(port, &[&statement, "SELECT pg_reload_conf()"]);
+}
+
+/// Has the server write the log of all changes so far to the disk.
+pub fn write_log(port: u16) {
+    run(port, &["CHECKPOINT"]);
+}
+
+/// Runs statements.
+fn run(port: u16, statements: &[&str]) {
     let mut command = program("psql");
     command.args(["--quiet", "--host=127.0.0.1", &format!("--port={port}")]);
     command.args(["--username=raddle", "--dbname=postgres"]);
-    command.args(["--command", &statement]);
-    command.args(["--command", "SELECT pg_reload_conf()"]);
+    for statement in statements {
+        command.args(["--command", statement]);
+    }
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
 }

@@ -7,6 +7,7 @@ use fastrand::Rng;
 use raddle::sync::{Arc, Mutex};
 use raddle::{Checker, Level, Strategy};
 use raddle_tests::programs::dining;
+use raddle_tests::published::readers_and_writers_continuing;
 use raddle_tests::random_program::Program;
 
 /// Number of random programs, and their seeds.
@@ -51,6 +52,14 @@ fn random(number: u64) -> (Checker, Program) {
 #[test]
 #[ignore = "for a new list of seeds"]
 fn print_seeds() {
+    let small = (0..).filter(|&seed| {
+        let program = Program::random(&mut Rng::with_seed(seed));
+        let checker = program.checker(Strategy::Exhaustive).shorten(false);
+        let limited = checker.lock_order(Level::Allow).keep_going(true);
+        let limited = limited.max_executions(1_000);
+        (100..1_000).contains(&alone(limited, move || program.run()).0)
+    });
+    println!("{:?}", small.take(50).collect::<Vec<u64>>());
     let seeds = (0..).filter(|&seed| {
         let program = Program::random(&mut Rng::with_seed(seed));
         let checker = program.checker(Strategy::Exhaustive).shorten(false);
@@ -89,6 +98,50 @@ fn dp5() {
 #[ignore = "run by a queue"]
 fn dp6() {
     exhaustive().run(|| dining(6)).assert_ok();
+}
+
+/// The published program RW-monitorSC, with 61,716 sequences (Lei and Carver).
+#[test]
+#[ignore = "run by a queue"]
+fn rw_monitor_sc() {
+    exhaustive().run(readers_and_writers_continuing).assert_ok();
+}
+
+pub fn rw_alone() -> (u64, u64) {
+    alone(exhaustive(), readers_and_writers_continuing)
+}
+
+/// Fifty random programs, one after the other, each with a check of its own.
+#[test]
+#[ignore = "run by a queue"]
+fn fifty() {
+    for seed in fifty_seeds() {
+        let program = Program::random(&mut Rng::with_seed(seed));
+        let checker = program.checker(Strategy::Exhaustive).shorten(false);
+        checker
+            .lock_order(Level::Allow)
+            .named(format!("random {seed}"))
+            .keep_going(true)
+            .run(move || program.run());
+    }
+}
+
+/// Seeds of programs with some hundred classes, for a longer comparison.
+const FIFTY: [u64; 50] = [
+    25, 73, 109, 119, 128, 155, 212, 274, 283, 288, 352, 367, 377, 386, 390, 423, 521, 582, 611,
+    632, 665, 715, 719, 765, 780, 824, 829, 855, 872, 906, 931, 966, 983, 1263, 1269, 1277, 1283,
+    1288, 1296, 1305, 1326, 1338, 1343, 1349, 1360, 1463, 1573, 1689, 1746, 1749,
+];
+
+pub fn fifty_seeds() -> impl Iterator<Item = u64> {
+    FIFTY.into_iter()
+}
+
+pub fn fifty_alone(seed: u64) -> (u64, u64) {
+    let program = Program::random(&mut Rng::with_seed(seed));
+    let checker = program.checker(Strategy::Exhaustive).shorten(false);
+    let checker = checker.lock_order(Level::Allow).keep_going(true);
+    alone(checker, move || program.run())
 }
 
 /// A test with much to do before its check.
@@ -181,11 +234,93 @@ fn aborts() {
         .assert_ok();
 }
 
+/// The executions, seed and samplers of sampling checks.
+pub const SAMPLED: u64 = 5_000;
+pub const SEED: u64 = 11;
+pub const SAMPLERS: [(&str, Strategy); 7] = [
+    ("random", Strategy::Random),
+    ("pct", Strategy::Pct { depth: 3 }),
+    ("pos", Strategy::Pos),
+    ("urw", Strategy::Urw),
+    ("surw", Strategy::Surw),
+    ("history", Strategy::History),
+    ("noise", Strategy::Noise { probability: 0.2 }),
+];
+
+pub fn sampling(strategy: Strategy) -> Checker {
+    Checker::new()
+        .strategy(strategy)
+        .seed(SEED)
+        .max_executions(SAMPLED)
+}
+
+macro_rules! sampled_programs {
+    ($($name:ident = $number:literal)*) => {$(
+        #[test]
+        #[ignore = "run by a queue"]
+        fn $name() {
+            sampling(SAMPLERS[$number].1.clone()).run(|| dining(4)).assert_ok();
+        }
+    )*};
+}
+sampled_programs! {
+    sampled_random = 0 sampled_pct = 1 sampled_pos = 2 sampled_urw = 3 sampled_surw = 4 sampled_history = 5
+    sampled_noise = 6
+}
+
+/// Executions that take their time, so that there is time to disturb them.
 #[test]
 #[ignore = "run by a queue"]
-fn sampled() {
+fn slowly_sampled() {
+    sampling(Strategy::Random)
+        .run(|| {
+            std::thread::sleep(std::time::Duration::from_micros(800));
+            dining(4);
+        })
+        .assert_ok();
+}
+
+/// More classes than are counted exactly.
+#[test]
+#[ignore = "run by a queue"]
+fn many_sampled() {
+    many().run(|| dining(6)).assert_ok();
+}
+
+pub fn many() -> Checker {
+    Checker::new().strategy(Strategy::Random).seed(3)
+}
+
+/// Executions until the time is over.
+#[test]
+#[ignore = "run by a queue"]
+fn timed() {
+    Checker::new()
+        .strategy(Strategy::Urw)
+        .max_time(std::time::Duration::from_millis(1500))
+        .run(|| {
+            std::thread::sleep(std::time::Duration::from_micros(500));
+            dining(4);
+        })
+        .assert_ok();
+}
+
+/// A failure that a sampler finds.
+#[test]
+#[ignore = "run by a queue"]
+fn deadlock_sampled() {
     Checker::new()
         .strategy(Strategy::Random)
+        .seed(5)
+        .run(crossed)
+        .assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn delayed() {
+    Checker::new()
+        .strategy(Strategy::Delay { bound: 1 })
         .run(|| dining(3))
         .assert_ok();
 }
@@ -194,7 +329,63 @@ fn sampled() {
 #[ignore = "run by a queue"]
 fn limited() {
     exhaustive()
-        .max_executions(10)
+        .max_executions(3_001)
+        .run(|| dining(5))
+        .assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn limited_in_time() {
+    exhaustive()
+        .max_time(std::time::Duration::from_millis(1200))
+        .run(|| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            dining(5);
+        })
+        .assert_ok();
+}
+
+/// `Auto` with a search that ends within its half, and with one that does not.
+#[test]
+#[ignore = "run by a queue"]
+fn auto_small() {
+    Checker::new()
+        .max_executions(1_500)
+        .run(|| dining(4))
+        .assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn auto_large() {
+    Checker::new()
+        .seed(SEED)
+        .max_executions(AUTO)
+        .run(|| dining(5))
+        .assert_ok();
+}
+
+/// The executions of `auto_large`.
+pub const AUTO: u64 = 6_001;
+
+#[test]
+#[ignore = "run by a queue"]
+fn auto_timed() {
+    Checker::new()
+        .max_time(std::time::Duration::from_millis(1600))
+        .run(|| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            dining(5);
+        })
+        .assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn reduced_auto() {
+    Checker::new()
+        .reduce(raddle::Reduction::Symmetry)
         .run(|| dining(3))
         .assert_ok();
 }

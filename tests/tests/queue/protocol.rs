@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use fastrand::Rng;
-use raddle_queue::{Committed, End, Lease, MemoryQueue, Next, Queue, Results, Run, Search, Token};
+use raddle_queue::{
+    ClassCount, Committed, End, Lease, MAX_EXACT_CLASSES, MemoryQueue, Next, Queue, Results, Run,
+    Search, Token,
+};
 
-use crate::server::{Kind, Server};
+use crate::server::{Kind, Server, on_both_kinds};
 
 /// A lease that is not over before the test, and one that is over at once.
 const LONG: Duration = Duration::from_secs(1000);
@@ -33,6 +36,7 @@ fn search(name: &str) -> Search {
     Search {
         name: name.to_owned(),
         settings: vec![("program".to_owned(), "7".to_owned())],
+        limit: None,
     }
 }
 
@@ -349,4 +353,312 @@ fn a_tree_is_explored_exactly_by_workers_that_fail() {
         }
         assert!(late > 10, "only {late} late commits");
     });
+}
+
+/// Results with these classes, and items.
+fn with_classes(classes: impl IntoIterator<Item = u64>, items: &[&str]) -> Results {
+    Results {
+        // Fingerprints have all bits.
+        classes: classes
+            .into_iter()
+            .map(|it| it.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            .collect(),
+        ..results(1, items)
+    }
+}
+
+#[test]
+fn classes_are_counted_once_exactly_while_they_are_few_and_then_about() {
+    on_all(|queue| {
+        queue.open_run(&run()).unwrap();
+        queue.start(&search("a"), "root").unwrap();
+        queue.start(&search("b"), "root").unwrap();
+        let count =
+            |queue: &mut dyn Queue, name: &str| queue.search(name).unwrap().unwrap().classes;
+        let (root, other) = (leased(queue, LONG), leased(queue, LONG));
+        assert_eq!(count(queue, "a"), ClassCount::Exact(0));
+        queue.commit(&other, &with_classes(0..3, &[])).unwrap();
+        queue
+            .commit(&root, &with_classes(0..2_000, &["x"]))
+            .unwrap();
+        assert_eq!(count(queue, "a"), ClassCount::Exact(2_000));
+        let mut first = 1_000;
+        while first < MAX_EXACT_CLASSES {
+            let item = leased(queue, LONG);
+            assert!(!item.is_sketched);
+            // Each commit repeats a thousand classes of the one before.
+            let last = (first + 8_000).min(MAX_EXACT_CLASSES);
+            queue
+                .commit(&item, &with_classes(first - 1_000..last, &["x"]))
+                .unwrap();
+            assert_eq!(count(queue, "a"), ClassCount::Exact(last));
+            first = last;
+        }
+        let item = leased(queue, LONG);
+        let again = with_classes(0..5_000, &["x", "y"]);
+        queue.commit(&item, &again).unwrap();
+        assert_eq!(count(queue, "a"), ClassCount::Exact(MAX_EXACT_CLASSES));
+        let (last_exact, late) = (leased(queue, LONG), leased(queue, LONG));
+        let one_more = with_classes([MAX_EXACT_CLASSES], &["x"]);
+        queue.commit(&last_exact, &one_more).unwrap();
+        let is_about = |count: ClassCount, exact: u64| match count {
+            // Five standard errors.
+            ClassCount::About(about) => (about as f64 / exact as f64 - 1.0).abs() < 0.08,
+            ClassCount::Exact(_) => false,
+        };
+        let about = count(queue, "a");
+        assert!(is_about(about, MAX_EXACT_CLASSES + 1), "{about:?}");
+        // A worker that was leased its item before has sent all classes; one that comes after sends their ranks.
+        queue.commit(&late, &again).unwrap();
+        assert_eq!(count(queue, "a"), about, "repeated classes change nothing");
+        let item = leased(queue, LONG);
+        assert!(item.is_sketched);
+        queue
+            .commit(&item, &with_classes(0..3 * MAX_EXACT_CLASSES, &[]))
+            .unwrap();
+        let about = count(queue, "a");
+        assert!(is_about(about, 3 * MAX_EXACT_CLASSES), "{about:?}");
+        assert_eq!(count(queue, "b"), ClassCount::Exact(3));
+        queue.remove_run().unwrap();
+        queue.open_run(&run()).unwrap();
+        queue.start(&search("a"), "root").unwrap();
+        assert_eq!(count(queue, "a"), ClassCount::Exact(0), "nothing is left");
+        assert!(!leased(queue, LONG).is_sketched);
+    });
+}
+
+#[test]
+fn a_search_that_is_stopped_ends_with_its_leased_items() {
+    on_all(|queue| {
+        queue.open_run(&run()).unwrap();
+        for name in ["a", "b"] {
+            queue.start(&search(name), "root").unwrap();
+        }
+        let (root, other) = (leased(queue, LONG), leased(queue, LONG));
+        queue
+            .commit(&root, &results(1, &["v", "w", "x", "y", "z"]))
+            .unwrap();
+        queue.commit(&other, &results(1, &["other"])).unwrap();
+        let taken: Vec<Lease> = (0..4).map(|_| leased(queue, LONG)).collect();
+        queue.stop("a", false).unwrap();
+        let state = queue.search("a").unwrap().unwrap();
+        assert_eq!((state.left, state.end), (4, None), "one was ready");
+        let other = leased(queue, OVER);
+        assert_eq!(other.search, "b", "no item of the other is handed out");
+        // Results count, and what is left of their items is dropped.
+        assert_eq!(
+            queue.commit(&taken[0], &results(5, &["p"])).unwrap(),
+            Committed::Done
+        );
+        queue.abandon(&taken[1], None).unwrap();
+        assert_eq!(
+            leased(queue, LONG).search,
+            "b",
+            "the lease of that was over"
+        );
+        queue.stop("a", false).unwrap();
+        let state = queue.search("a").unwrap().unwrap();
+        assert_eq!((state.left, state.end), (2, None));
+        assert_eq!(
+            queue.commit(&taken[2], &results(6, &[])).unwrap(),
+            Committed::Done
+        );
+        assert_eq!(queue.search("a").unwrap().unwrap().end, None);
+        assert_eq!(
+            queue.commit(&taken[3], &results(7, &["q"])).unwrap(),
+            Committed::Done
+        );
+        let state = queue.search("a").unwrap().unwrap();
+        assert_eq!((state.left, state.end), (0, Some(End::Stopped)));
+        assert_eq!(state.sums["executions"], 19);
+        // The item of the other search is leased.
+        queue.stop("b", true).unwrap();
+        assert_eq!(queue.search("b").unwrap().unwrap().end, Some(End::Stopped));
+        assert_eq!(
+            queue.commit(&other, &results(8, &[])).unwrap(),
+            Committed::Late
+        );
+        assert_eq!(queue.search("b").unwrap().unwrap().sums["executions"], 1);
+        queue.stop("unknown", true).unwrap();
+        assert_eq!(queue.search("unknown").unwrap(), None);
+        assert_eq!(lease(queue, LONG), Next::Empty { has_front: false });
+    });
+}
+
+#[test]
+fn the_runs_of_a_search_are_granted_to_its_items_and_never_exceeded() {
+    on_all(|queue| {
+        queue.open_run(&run()).unwrap();
+        let limited = Search {
+            limit: Some(100),
+            ..search("a")
+        };
+        queue.start(&limited, "root").unwrap();
+        let made = |runs: u64, items: &[&str]| Results {
+            sums: [("runs".to_owned(), runs)].into(),
+            ..results(runs, items)
+        };
+        let root = leased(queue, LONG);
+        assert_eq!(root.granted, Some(64));
+        queue.commit(&root, &made(10, &["x", "y", "z"])).unwrap();
+        // 90 are left.
+        let (x, y) = (leased(queue, LONG), leased(queue, OVER));
+        assert_eq!((x.granted, y.granted), (Some(64), Some(26)));
+        // A lease that is over gives its runs to the next.
+        let y_again = leased(queue, LONG);
+        assert_eq!((y_again.text.as_str(), y_again.granted), ("y", Some(26)));
+        assert_eq!(queue.commit(&y, &made(26, &[])).unwrap(), Committed::Late);
+        assert_eq!(
+            lease(queue, LONG),
+            Next::Empty { has_front: false },
+            "no run is left for z"
+        );
+        queue.abandon(&y_again, None).unwrap();
+        let z = leased(queue, LONG);
+        assert_eq!(z.granted, Some(26), "of y or z");
+        queue.commit(&z, &made(26, &[])).unwrap();
+        assert_eq!(
+            queue.search("a").unwrap().unwrap().end,
+            None,
+            "x may give some back"
+        );
+        assert_eq!(lease(queue, LONG), Next::Empty { has_front: false });
+        queue.commit(&x, &made(60, &["u"])).unwrap();
+        let y = leased(queue, LONG);
+        assert_eq!(y.granted, Some(4));
+        queue.commit(&y, &made(4, &["v"])).unwrap();
+        let state = queue.search("a").unwrap().unwrap();
+        assert_eq!((state.end, state.sums["runs"]), (Some(End::Spent), 100));
+        assert_eq!(lease(queue, LONG), Next::Empty { has_front: false });
+        // What follows has no limit, and follows once.
+        queue.go_on("a", "more").unwrap();
+        queue.go_on("a", "more").unwrap();
+        let state = queue.search("a").unwrap().unwrap();
+        assert_eq!((state.left, state.end), (1, None));
+        let more = leased(queue, LONG);
+        assert_eq!((more.text.as_str(), more.granted), ("more", None));
+        queue.go_on("a", "more").unwrap();
+        queue.commit(&more, &made(1_000, &[])).unwrap();
+        queue.go_on("a", "more").unwrap();
+        let state = queue.search("a").unwrap().unwrap();
+        assert_eq!((state.left, state.end), (0, Some(End::Exhausted)));
+        assert_eq!(state.sums["runs"], 1_100);
+        // A search that ends within its runs is exhausted.
+        queue
+            .start(
+                &Search {
+                    limit: Some(64),
+                    ..search("b")
+                },
+                "root",
+            )
+            .unwrap();
+        let root = leased(queue, LONG);
+        queue.commit(&root, &made(64, &[])).unwrap();
+        assert_eq!(
+            queue.search("b").unwrap().unwrap().end,
+            Some(End::Exhausted)
+        );
+    });
+}
+
+#[test]
+fn a_search_is_exported_with_all_its_items_and_begins_elsewhere_with_its_results() {
+    on_all(|queue| {
+        queue.open_run(&run()).unwrap();
+        queue.start(&search("a"), "root").unwrap();
+        queue.start(&search("b"), "other").unwrap();
+        let root = leased(queue, LONG);
+        let found = Results {
+            findings: vec![("k".to_owned(), "found".to_owned())],
+            facts: [("fact".to_owned(), "detail".to_owned())].into(),
+            ..results(3, &["x", "y", "z"])
+        };
+        queue.commit(&root, &found).unwrap();
+        let other = leased(queue, LONG);
+        let x = leased(queue, OVER);
+        assert_eq!((other.search.as_str(), x.text.as_str()), ("b", "x"));
+        let (state, mut items) = queue.export("a").unwrap().unwrap();
+        items.sort();
+        assert_eq!(items, ["x", "y", "z"], "leased or not");
+        assert_eq!(
+            (state.sums["executions"], state.end),
+            (3, Some(End::Exported))
+        );
+        // Nothing changes any more, and the call may be repeated.
+        assert_eq!(queue.commit(&x, &results(5, &[])).unwrap(), Committed::Late);
+        assert_eq!(lease(queue, LONG), Next::Empty { has_front: false });
+        queue.stop("a", true).unwrap();
+        let (state, mut items) = queue.export("a").unwrap().unwrap();
+        items.sort();
+        assert_eq!(
+            (items.len(), state.left, state.sums["executions"]),
+            (3, 3, 3)
+        );
+        assert_eq!(queue.export("unknown").unwrap(), None);
+        queue.commit(&other, &results(1, &[])).unwrap();
+        assert_eq!(queue.export("b").unwrap(), None, "it has ended");
+        let begun = Results {
+            sums: state.sums,
+            facts: state.facts,
+            items,
+            ..found
+        };
+        assert_eq!(queue.start_with(&search("c"), &begun).unwrap(), None);
+        let there = queue.start_with(&search("c"), &begun).unwrap();
+        assert_eq!(there, Some(search("c").settings), "nothing is added");
+        let new = queue.search("c").unwrap().unwrap();
+        assert_eq!((new.left, new.end), (3, None));
+        assert_eq!(new.facts["fact"], "detail");
+        assert_eq!(new.findings, [(0, "found".to_owned())]);
+        let x = leased(queue, LONG);
+        assert_eq!((x.text.as_str(), x.known), ("x", vec!["k".to_owned()]));
+    });
+}
+
+/// No lease ends in this test: a commit is late only because the server does not know the lease any more.
+fn a_server_that_is_rolled_back_refuses_later_leases_and_knows_earlier_ones(kind: Kind) {
+    let Some(mut server) = Server::own(kind) else {
+        return;
+    };
+    let address = server.address().parse().unwrap();
+    let mut queue = raddle_queue::connect(&address).unwrap();
+    queue.open_run(&run()).unwrap();
+    queue.start(&search("a"), "root").unwrap();
+    let root = leased(&mut *queue, LONG);
+    let later = server.undo(|| {
+        assert_eq!(
+            queue.commit(&root, &results(3, &["x", "y"])).unwrap(),
+            Committed::Done
+        );
+        let (x, y) = (leased(&mut *queue, LONG), leased(&mut *queue, LONG));
+        assert_eq!(
+            queue.commit(&x, &results(4, &["z"])).unwrap(),
+            Committed::Done
+        );
+        y
+    });
+    let state = queue.search("a").unwrap().unwrap();
+    assert_eq!((state.left, state.sums.get("executions")), (1, None));
+    assert_eq!(
+        queue.commit(&later, &results(5, &[])).unwrap(),
+        Committed::Late
+    );
+    assert!(!queue.heartbeat(&later, "worker", LONG).unwrap());
+    assert!(queue.heartbeat(&root, "worker", LONG).unwrap());
+    assert_eq!(
+        queue.commit(&root, &results(3, &["x"])).unwrap(),
+        Committed::Done
+    );
+    let x = leased(&mut *queue, LONG);
+    assert_eq!(queue.commit(&x, &results(4, &[])).unwrap(), Committed::Done);
+    let state = queue.search("a").unwrap().unwrap();
+    assert_eq!(
+        (state.sums["executions"], state.end),
+        (7, Some(End::Exhausted))
+    );
+}
+
+on_both_kinds! {
+    a_server_that_is_rolled_back_refuses_later_leases_and_knows_earlier_ones
 }

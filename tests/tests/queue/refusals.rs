@@ -20,8 +20,8 @@ fn searches_that_cannot_be_shared_are_refused() {
     };
     let machine = Machine::new(&server.address());
     for (test, reason) in [
-        ("sampled", "only the strategy `exhaustive` is shared"),
-        ("limited", "it has max_time or max_executions"),
+        ("delayed", "only `auto`, `exhaustive` and the samplers"),
+        ("reduced_auto", "the strategy `auto` is not shared with a"),
         ("covered", "it measures coverage"),
         ("bounded", "it has a bound of preemptions"),
     ] {
@@ -33,9 +33,10 @@ fn searches_that_cannot_be_shared_are_refused() {
     }
     for (flags, reason) in [
         (&["--workers", "2"][..], "it has several workers of its own"),
-        (&["--resume"], "it has a checkpoint"),
-        (&["--budget", "9s"], "it has max_time"),
-        (&["--strategy", "pct:3"], "only the strategy `exhaustive`"),
+        (
+            &["--strategy", "enumerate"],
+            "only `auto`, `exhaustive` and",
+        ),
     ] {
         let arguments = [&["test", "programs::dp4", "--queue"], flags].concat();
         let more = ["--", "--", "--include-ignored"];
@@ -120,6 +121,49 @@ fn a_password_is_used_and_never_shown() {
         front_end.stderr,
         worker.stdout,
         worker.stderr,
+    ] {
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+}
+
+/// A user who may do nothing but use the keys of the queue.
+#[test]
+fn a_user_of_redis_needs_the_keys_of_the_queue_only() {
+    let user = [
+        "--user",
+        "keeper",
+        "on",
+        ">s3cret/x",
+        "~{mine}:*",
+        "+@all",
+        "-@dangerous",
+        "-@pubsub",
+        "+info",
+    ];
+    let Some(server) = Server::start_with(Kind::Redis, &user) else {
+        return;
+    };
+    let place = server.address().replace("redis://", "");
+    let machine = Machine::new(&format!("redis://keeper:wrong@{place}?prefix=mine"));
+    assert_refused(&machine.run(&["queue", "status"]), "WRONGPASS");
+    let machine = Machine::new(&format!("redis://keeper:s3cret%2Fx@{place}?prefix=other"));
+    assert_refused(&machine.run(&["queue", "status"]), "NOPERM");
+    let machine = Machine::new(&format!("redis://keeper:s3cret%2Fx@{place}?prefix=mine"));
+    let log = directory("log").join("log");
+    let worker = machine.worker(&["--log", log.to_str().unwrap()]);
+    // A sampler uses all kinds of keys.
+    let front_end = machine.front_end("programs::sampled_random").finish();
+    assert_eq!(front_end.code, Some(0), "{front_end:?}");
+    assert_eq!(front_end.events("finished")[0]["executions"], 5_000);
+    let worker = worker.finish();
+    let log = fs::read_to_string(log).unwrap();
+    assert!(log.contains("\"accepted\":true"), "{log}");
+    for text in [
+        front_end.stdout,
+        front_end.stderr,
+        worker.stdout,
+        worker.stderr,
+        log,
     ] {
         assert!(!text.contains("s3cret"), "{text}");
     }

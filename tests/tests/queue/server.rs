@@ -1,9 +1,10 @@
-//! A server of Redis or PostgreSQL for one test.
+//! Servers of Redis and PostgreSQL: one of each kind that tests share, and those that a test has for itself.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,14 +21,28 @@ pub enum Kind {
     Postgres,
 }
 
-/// A server that logs every change, with a directory of its own.
+/// A place on a server that logs every change.
 pub struct Server {
+    kind: Kind,
+    port: u16,
+    /// The prefix or schema on a server that tests share.
+    prefix: Option<String>,
+    /// The server, if it is one for this test only.
+    own: Option<Process>,
+}
+
+/// The process of a server, with its directory.
+struct Process {
     kind: Kind,
     process: Child,
     directory: PathBuf,
     port: u16,
     settings: Vec<&'static str>,
 }
+
+/// The ports of the servers that tests share; `None` if there is no server of this kind on this machine.
+static SHARED: LazyLock<[Option<u16>; 2]> =
+    LazyLock::new(|| [Kind::Redis, Kind::Postgres].map(start_shared));
 
 /// Runs tests on servers of both kinds: each is a function of the kind.
 macro_rules! on_both_kinds {
@@ -78,18 +93,139 @@ pub fn directory(name: &str) -> PathBuf {
 }
 
 impl Server {
-    /// Starts a server of Redis; `None` if there is none on this machine.
+    /// Returns a place on the shared server of Redis; `None` if there is none on this machine.
     pub fn start() -> Option<Self> {
-        Self::start_with(Kind::Redis, &[])
+        Self::of(Kind::Redis)
     }
 
-    /// Starts a server of this kind.
+    /// Returns a place on the shared server of this kind.
     pub fn of(kind: Kind) -> Option<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let port = SHARED[kind as usize]?;
+        Some(Server {
+            kind,
+            port,
+            prefix: Some(format!("test-{}", NUMBER.fetch_add(1, Relaxed))),
+            own: None,
+        })
+    }
+
+    /// Starts a server for one test.
+    pub fn own(kind: Kind) -> Option<Self> {
         Self::start_with(kind, &[])
     }
 
     /// The same with more settings.
     pub fn start_with(kind: Kind, settings: &[&'static str]) -> Option<Self> {
+        let process = Process::start(kind, settings, |command, _| command)?;
+        Some(Server {
+            kind,
+            port: process.port,
+            prefix: None,
+            own: Some(process),
+        })
+    }
+
+    /// Starts a server of PostgreSQL with a user who needs a password.
+    pub fn with_password(user: &str, password: &str) -> Option<Self> {
+        let server = Self::own(Kind::Postgres)?;
+        let directory = &server.own.as_ref().unwrap().directory;
+        postgres::add_user(server.port, directory, user, password);
+        Some(server)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn address(&self) -> String {
+        self.address_by(self.port)
+    }
+
+    /// The address of the same place by another port.
+    pub fn address_by(&self, port: u16) -> String {
+        let prefix = self.prefix.as_deref();
+        match self.kind {
+            Kind::Redis => {
+                let prefix = prefix.map(|name| format!("?prefix={name}"));
+                format!("redis://127.0.0.1:{port}{}", prefix.unwrap_or_default())
+            }
+            Kind::Postgres => {
+                let schema = prefix.map(|name| format!("?schema={name}"));
+                let schema = schema.unwrap_or_default();
+                format!("postgres://raddle@127.0.0.1:{port}/postgres{schema}")
+            }
+        }
+    }
+
+    /// Kills the server after this time and starts it again in a state before it. `last` runs just before.
+    pub fn forget(&mut self, time: Duration, last: impl FnOnce()) {
+        let state = self.process().state();
+        thread::sleep(time);
+        last();
+        self.process().restart(state.as_deref());
+    }
+
+    /// Kills the server and starts it again with nothing.
+    pub fn forget_everything(&mut self) {
+        let empty = match self.kind {
+            Kind::Redis => directory("log"),
+            Kind::Postgres => postgres::new_directory(),
+        };
+        self.process().restart(Some(&empty));
+    }
+
+    /// Runs an action, then kills the server and starts it again in the state before the action.
+    pub fn undo<T>(&mut self, action: impl FnOnce() -> T) -> T {
+        if self.kind == Kind::Postgres {
+            postgres::write_log(self.port);
+        }
+        let state = self.process().state();
+        let result = action();
+        self.process().restart(state.as_deref());
+        result
+    }
+
+    fn process(&mut self) -> &mut Process {
+        self.own.as_mut().expect("a server of its own")
+    }
+}
+
+/// Starts a server that ends with this process, and returns its port.
+fn start_shared(kind: Kind) -> Option<u16> {
+    // The shell waits for the end of its input, which is that of this process.
+    let script = "directory=$1; shift; \"$@\" & server=$!; read _; kill -$SIGNAL $server; wait; rm -rf \"$directory\"";
+    let with_shell = |command: Command, directory: &Path| {
+        let mut shell = Command::new("sh");
+        let signal = match kind {
+            Kind::Redis => "KILL",
+            Kind::Postgres => "QUIT",
+        };
+        shell
+            .env("SIGNAL", signal)
+            .args(["-c", script, "sh"])
+            .arg(directory);
+        shell.arg(command.get_program()).args(command.get_args());
+        shell
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        shell.current_dir("/");
+        shell
+    };
+    let server = Process::start(kind, &[], with_shell)?;
+    let port = server.port;
+    std::mem::forget(server);
+    Some(port)
+}
+
+impl Process {
+    /// Starts a server by a command that `wrapped` makes of the usual one.
+    fn start(
+        kind: Kind,
+        settings: &[&'static str],
+        wrapped: impl Fn(Command, &Path) -> Command,
+    ) -> Option<Self> {
         if !exists(kind) {
             return None;
         }
@@ -104,8 +240,9 @@ impl Server {
                 .local_addr()
                 .unwrap()
                 .port();
-            let process = run(kind, &directory, port, settings);
-            let mut server = Server {
+            let command = command(kind, &directory, port, settings);
+            let process = wrapped(command, &directory).spawn().unwrap();
+            let mut server = Process {
                 kind,
                 process,
                 directory: directory.clone(),
@@ -118,13 +255,6 @@ impl Server {
             std::mem::forget(server);
         }
         panic!("no server could be started in {}", directory.display());
-    }
-
-    /// Starts a server of PostgreSQL with a user who needs a password.
-    pub fn with_password(user: &str, password: &str) -> Option<Self> {
-        let server = Self::of(Kind::Postgres)?;
-        postgres::add_user(server.port, &server.directory, user, password);
-        Some(server)
     }
 
     /// True once the server answers; false if it has ended.
@@ -146,42 +276,20 @@ impl Server {
         panic!("the server does not answer");
     }
 
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
-    pub fn address(&self) -> String {
-        address(self.kind, self.port)
-    }
-
-    /// Kills the server after this time and starts it again in a state before it.
-    pub fn forget(&mut self, time: Duration) {
+    /// A copy of the state on disk; `None` if a crash leaves it as it is now.
+    fn state(&self) -> Option<PathBuf> {
         match self.kind {
             Kind::Redis => {
                 let copy = directory("log");
-                let log = self.directory.join("appendonlydir");
-                for entry in fs::read_dir(log).unwrap() {
+                for entry in fs::read_dir(self.directory.join("appendonlydir")).unwrap() {
                     let path = entry.unwrap().path();
                     fs::copy(&path, copy.join(path.file_name().unwrap())).unwrap();
                 }
-                thread::sleep(time);
-                self.restart(Some(&copy));
+                Some(copy)
             }
             // Its log is written every ten seconds, so that it always forgets some commits.
-            Kind::Postgres => {
-                thread::sleep(time);
-                self.restart(None);
-            }
+            Kind::Postgres => None,
         }
-    }
-
-    /// Kills the server and starts it again with nothing.
-    pub fn forget_everything(&mut self) {
-        let empty = match self.kind {
-            Kind::Redis => directory("log"),
-            Kind::Postgres => postgres::new_directory(),
-        };
-        self.restart(Some(&empty));
     }
 
     /// Kills the server and starts it again with these data, or with its own.
@@ -195,7 +303,8 @@ impl Server {
             fs::remove_dir_all(&own).unwrap();
             fs::rename(data, &own).unwrap();
         }
-        self.process = run(self.kind, &self.directory, self.port, &self.settings);
+        let mut command = command(self.kind, &self.directory, self.port, &self.settings);
+        self.process = command.spawn().unwrap();
         assert!(self.answers(), "the server does not start again");
     }
 
@@ -212,17 +321,9 @@ impl Server {
     }
 }
 
-/// The address of a server on this machine.
-pub fn address(kind: Kind, port: u16) -> String {
-    match kind {
-        Kind::Redis => format!("redis://127.0.0.1:{port}"),
-        Kind::Postgres => format!("postgres://raddle@127.0.0.1:{port}/postgres"),
-    }
-}
-
-fn run(kind: Kind, directory: &Path, port: u16, settings: &[&str]) -> Child {
+fn command(kind: Kind, directory: &Path, port: u16, settings: &[&str]) -> Command {
     if kind == Kind::Postgres {
-        return postgres::run(directory, port, settings);
+        return postgres::command(directory, port, settings);
     }
     let log = fs::File::options()
         .append(true)
@@ -243,10 +344,10 @@ fn run(kind: Kind, directory: &Path, port: u16, settings: &[&str]) -> Child {
         .args(settings)
         .stdout(log.unwrap())
         .stderr(Stdio::null());
-    command.spawn().unwrap()
+    command
 }
 
-impl Drop for Server {
+impl Drop for Process {
     fn drop(&mut self) {
         self.stop();
         let _ = fs::remove_dir_all(&self.directory);

@@ -30,6 +30,7 @@ use crate::persist::history::History;
 use crate::persist::learnt;
 use crate::persist::saved;
 use crate::program::Dialect;
+use crate::runtime::deadline::Deadline;
 use crate::runtime::{Places, watchdog};
 use crate::runtime::{install_hook, install_overflow_handler};
 use crate::settings::checker::Checker;
@@ -81,6 +82,12 @@ pub(crate) fn run_reporting(
     let checker = settings.as_ref().unwrap_or(checker);
     let history = history.as_ref();
     let places = Arc::new(Places::new(checker.program));
+    #[cfg(unix)]
+    let deadline = match shared_search::is_requested(checker) {
+        true => Deadline::new(start, None),
+        false => phases::deadline(checker, start),
+    };
+    #[cfg(not(unix))]
     let deadline = phases::deadline(checker, start);
     let fatal = Arc::new(fatal);
     let mut job = Job {
@@ -144,11 +151,16 @@ pub(crate) fn run_reporting(
         return report;
     }
     #[cfg(unix)]
-    let mut shared = shared_search::connect(checker, name.as_ref(), observer.is_some());
+    let mut shared = {
+        let places = worker.context.places();
+        shared_search::connect(checker, name.as_ref(), observer.is_some(), &places)
+    };
     #[cfg(unix)]
     let is_shared = shared.is_some();
     #[cfg(not(unix))]
     let is_shared = false;
+    // The command that shares the search has divided the budget.
+    rest = rest.filter(|_| !is_shared);
     let search = match is_shared {
         true => SavedSearch::unsaved(),
         false => SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget),
@@ -274,9 +286,13 @@ fn limit(worker: &Worker<'_, '_>, stopped: bool) -> Option<SearchLimit> {
     };
     let most = phases::max_runs(checker);
     let saturated = worker.saturation.ended_after();
-    Some(match deadline.limit() {
+    let time = match worker.is_out_of_time {
+        true => checker.max_time,
+        false => deadline.limit(),
+    };
+    Some(match time {
         _ if events::is_interrupted() => SearchLimit::Interrupted,
-        Some(limit) if deadline.is_past() => {
+        Some(limit) if worker.is_out_of_time || deadline.is_past() => {
             let setting = setting("max_time", "--budget");
             SearchLimit::time(limit, checker.max_time.is_none(), setting)
         }
@@ -306,6 +322,7 @@ fn finish(
         dropped_stacks,
         has_foreign_threads,
         mut shared_locals,
+        counted_elsewhere,
         ..
     } = worker;
     let has_foreign_threads = has_foreign_threads || context.has_foreign_threads();
@@ -348,11 +365,14 @@ fn finish(
             },
         };
         // An exhausted search has run every class in this run.
-        let classes = match guarantee {
-            Guarantee::Exhaustive | Guarantee::Reduced => exploration.classes_run(),
-            _ => exploration.classes(),
+        let classes = match (counted_elsewhere, guarantee) {
+            (Some(counted), _) => counted.classes,
+            (None, Guarantee::Exhaustive | Guarantee::Reduced) => exploration.classes_run(),
+            (None, _) => exploration.classes(),
         };
         report.set_classes(classes, guarantee);
+        let is_estimated = counted_elsewhere.is_some_and(|counted| counted.is_estimated);
+        report.set_estimated_classes(is_estimated);
         let says_something = !report.exhausted && report.executions >= FEW;
         let unseen = exploration.unseen().filter(|_| says_something);
         report.set_unseen(unseen.map(Into::into));
@@ -444,8 +464,10 @@ fn finish(
             }
         });
     }
-    let growth = context.with_exploration(|exploration| exploration.growth());
-    report.set_growth(&growth);
+    if counted_elsewhere.is_none() {
+        let growth = context.with_exploration(|exploration| exploration.growth());
+        report.set_growth(&growth);
+    }
     report.set_modelled(checker.program.modelled());
     report.elapsed = start.elapsed();
     report

@@ -74,12 +74,23 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) known_elsewhere: Vec<String>,
     /// Executions of earlier workers of a shared search, after which fewer are examined for suspicions.
     pub(crate) explored_before: u64,
+    /// The classes of a shared check, which this process does not know.
+    pub(crate) counted_elsewhere: Option<CountedElsewhere>,
+    /// True when the time of a shared check is over.
+    pub(crate) is_out_of_time: bool,
     /// Number of stacks that other workers had to drop.
     pub(crate) dropped_stacks: usize,
     /// True when foreign threads took part in the executions of other workers.
     pub(crate) has_foreign_threads: bool,
     /// Names of std's thread-locals that threads of other workers' executions share.
     pub(crate) shared_locals: SharedLocals,
+}
+
+/// The number of different classes that other processes have run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CountedElsewhere {
+    pub(crate) classes: u64,
+    pub(crate) is_estimated: bool,
 }
 
 /// One worker's slot in the work pool.
@@ -137,6 +148,8 @@ impl<'a> Worker<'a, '_> {
             found: None,
             known_elsewhere: Vec::new(),
             explored_before: 0,
+            counted_elsewhere: None,
+            is_out_of_time: false,
             dropped_stacks: 0,
             has_foreign_threads: false,
             shared_locals: SharedLocals::default(),

@@ -202,12 +202,12 @@ impl SettingFlags {
     }
 
     /// Returns the variables with which other machines run the same checks: of flags, and from the environment.
-    /// Files are those of this machine.
+    /// Files are those of this machine, also that of a search to resume.
     pub fn for_workers(&self, get: impl Fn(&str) -> Option<OsString>) -> Vec<(String, String)> {
         let is_shared = |kind| !matches!(kind, SettingKind::Path | SettingKind::Schedule);
         let rows = TABLE
             .iter()
-            .filter(|row| row.scope == Scope::Check && is_shared(row.kind));
+            .filter(|row| row.scope == Scope::Check && is_shared(row.kind) && row.name != "resume");
         rows.filter_map(|row| {
             let variable = row.variable.ok()?;
             let flag = self.given.iter().find(|flag| flag.variable == variable);

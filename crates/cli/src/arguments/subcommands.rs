@@ -60,6 +60,14 @@ pub struct TestArguments {
         conflicts_with = "native")]
     pub queue: Option<String>,
 
+    /// Move unfinished exhaustive searches from the queue to checkpoints of this machine, for `--resume` without it.
+    #[arg(long, requires = "queue")]
+    pub export: bool,
+
+    /// Write the state of the run to this file every few seconds, in the text format of Prometheus.
+    #[arg(long, value_name = "FILE", requires = "queue")]
+    pub metrics: Option<PathBuf>,
+
     /// Other arguments for `cargo test`.
     #[arg(last = true, value_name = "ARGS-FOR-CARGO-TEST")]
     pub for_cargo: Vec<OsString>,
@@ -345,6 +353,10 @@ pub struct WorkArguments {
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub slice: Option<Duration>,
 
+    /// Append a line of JSON for each committed part to this file.
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+
     /// Other arguments for `cargo test`.
     #[arg(last = true, value_name = "ARGS-FOR-CARGO-TEST")]
     pub for_cargo: Vec<OsString>,
@@ -376,6 +388,10 @@ pub struct QueueArguments {
     /// Print the status as a JSON object.
     #[arg(long)]
     pub json: bool,
+
+    /// Write the status to this file instead, in the text format of Prometheus.
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub metrics: Option<PathBuf>,
 }
 
 /// An action on the run of a queue.

@@ -27,7 +27,7 @@ pub fn refuse(options: &TestArguments) -> Result<(), Error> {
 mod on_unix {
     use std::env;
 
-    use raddle_queue::{Address, End, SearchState, Status};
+    use raddle_queue::{Address, ClassCount, End, SearchState, Status};
     use raddle_report::exchange::FoundFailure;
     use raddle_report::grouped;
     use serde_json::{Value, json};
@@ -35,7 +35,9 @@ mod on_unix {
     use super::Error;
     use crate::arguments::subcommands::{QueueAction, QueueArguments, TestArguments};
     use crate::commands::verdict::Verdict;
-    use crate::run::queue::front_end::FrontEnd;
+    use crate::output;
+    use crate::run::queue::front_end::{self, FrontEnd, executions, is_sampled, strategy};
+    use crate::run::queue::metrics;
     use crate::run::queue::{Problem, SearchName, run_of};
     use crate::toolchain::environment;
 
@@ -74,7 +76,15 @@ mod on_unix {
         let command = format!("cargo raddle test --queue {}", words.join(" "));
         let environment = options.settings.for_workers(|name| env::var_os(name));
         let run = run_of(environment);
-        Ok(FrontEnd::open(place, run, command.trim().to_owned())?)
+        let command = command.trim().to_owned();
+        let metrics = options.metrics.clone();
+        Ok(FrontEnd::open(
+            place,
+            run,
+            command,
+            options.export,
+            metrics,
+        )?)
     }
 
     pub fn run(arguments: &QueueArguments) -> Result<Verdict, Error> {
@@ -83,9 +93,12 @@ mod on_unix {
         match arguments.action {
             QueueAction::Status => {
                 let status = queue.status().map_err(Problem::Queue)?;
-                match arguments.json {
-                    true => println!("{}", as_json(status.as_ref())),
-                    false => print!("{}", as_text(status.as_ref())),
+                let status = status.as_ref();
+                match &arguments.metrics {
+                    Some(path) => metrics::write(path, &metrics::text(status))
+                        .map_err(output::error::Error::cannot_write(path))?,
+                    None if arguments.json => println!("{}", as_json(status)),
+                    None => print!("{}", as_text(status)),
                 }
             }
             QueueAction::Clear => {
@@ -100,9 +113,24 @@ mod on_unix {
         SearchName::of_text(name).map_or(name.to_owned(), |name| name.to_string())
     }
 
-    fn classes(state: &SearchState) -> u64 {
-        let sum = state.sums.get(raddle_queue::EXECUTIONS);
-        sum.copied().unwrap_or(0)
+    /// True when the last parts of a search are streams. Those of `auto` come after the exhaustive search.
+    fn has_streams(state: &SearchState) -> bool {
+        match strategy(state) {
+            "exhaustive" => false,
+            "auto" => state.facts.contains_key(raddle_queue::CONTINUED),
+            _ => true,
+        }
+    }
+
+    /// Returns the work done so far in words.
+    fn done(state: &SearchState) -> String {
+        match is_sampled(state) {
+            true => {
+                let classes = front_end::classes(state);
+                format!("{} executions, {classes}", grouped(executions(state)))
+            }
+            false => format!("{} classes", grouped(executions(state))),
+        }
     }
 
     fn headlines(state: &SearchState) -> Vec<String> {
@@ -116,7 +144,11 @@ mod on_unix {
     fn standing(state: &SearchState) -> &'static str {
         match &state.end {
             None => "running",
+            Some(End::Exhausted) if has_streams(state) => "every stream was run",
             Some(End::Exhausted) => "every class was run",
+            Some(End::Stopped) => "its time is over",
+            Some(End::Spent) => "its runs are spent",
+            Some(End::Exported) => "exported",
             Some(End::Finding) => "a failure was found",
             Some(End::Broken(_)) => "a part could not be explored",
         }
@@ -138,15 +170,17 @@ mod on_unix {
             false => "no front end: resume it with `cargo raddle test --queue`",
         };
         let mut text = format!("parts: {ready} ready, {leased} leased; {front}\n");
-        text += &format!("workers: {}\n", workers.len());
+        let share = metrics::utilisation(status);
+        let share = share.map(|share| format!(", {:.0} % of their time in tests", 100.0 * share));
+        text += &format!("workers: {}{}\n", workers.len(), share.unwrap_or_default());
         for worker in workers {
             text += &format!("  {worker}\n");
         }
         text += &format!("searches: {}\n", searches.len());
         for (name, state) in searches {
-            let (name, classes, left) = (title(name), grouped(classes(state)), state.left);
+            let (name, done, left) = (title(name), done(state), state.left);
             let standing = standing(state);
-            text += &format!("  {name}: {classes} classes, {left} parts left, {standing}\n");
+            text += &format!("  {name}: {done}, {left} parts left, {standing}\n");
             if let Some(End::Broken(problem)) = &state.end {
                 text += &format!("    {problem}\n");
             }
@@ -163,9 +197,16 @@ mod on_unix {
             return Value::Null;
         };
         let searches = status.searches.iter().map(|(name, state)| {
+            let (classes, is_estimated) = match state.classes {
+                _ if !is_sampled(state) => (executions(state), false),
+                ClassCount::Exact(count) => (count, false),
+                ClassCount::About(count) => (count, true),
+            };
             json!({
                 "search": title(name),
-                "classes": classes(state),
+                "executions": executions(state),
+                "classes": classes,
+                "classes_are_estimated": is_estimated,
                 "sums": state.sums,
                 "parts": state.left,
                 "standing": standing(state),
@@ -176,6 +217,7 @@ mod on_unix {
             "ready": status.ready,
             "leased": status.leased,
             "workers": status.workers,
+            "utilisation": metrics::utilisation(status),
             "has_front_end": status.has_front,
             "searches": searches.collect::<Vec<_>>(),
         })

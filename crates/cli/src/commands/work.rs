@@ -12,6 +12,8 @@ pub fn run(_: &Cargo, _: &WorkArguments) -> Result<Verdict, Error> {
 
 #[cfg(unix)]
 pub fn run(cargo: &Cargo, arguments: &WorkArguments) -> Result<Verdict, Error> {
+    use std::fs::File;
+    use std::sync::Mutex;
     use std::sync::atomic::AtomicBool;
     use std::thread::{self, available_parallelism};
 
@@ -30,6 +32,11 @@ pub fn run(cargo: &Cargo, arguments: &WorkArguments) -> Result<Verdict, Error> {
     let raddle = data_directory::within(&workspace.target);
     let directory =
         RunDirectory::new(&raddle).map_err(output::error::Error::cannot_write(&raddle))?;
+    let log = arguments.log.as_ref().map(|path| {
+        let file = File::options().append(true).create(true).open(path);
+        file.map(Mutex::new)
+            .map_err(output::error::Error::cannot_write(path))
+    });
     let cores = available_parallelism().map_or(1, usize::from);
     let jobs = arguments.jobs.map_or(cores, |jobs| jobs as usize);
     interrupts::listen();
@@ -43,6 +50,7 @@ pub fn run(cargo: &Cargo, arguments: &WorkArguments) -> Result<Verdict, Error> {
         slice: arguments.slice,
         is_over: AtomicBool::new(false),
         counts: Counts::default(),
+        log: log.transpose()?,
     };
     let results: Vec<Result<(), Problem>> = thread::scope(|scope| {
         let workers: Vec<_> = (0..jobs)

@@ -4,13 +4,15 @@ mod login;
 mod steps;
 mod wire;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::patience::{Attempt, Patience};
 use crate::settings::{of_text, to_text};
 use crate::{
-    Address, Committed, EXECUTIONS, End, Error, Lease, MAX_PROBLEMS, Next, Queue, Results, Run,
-    Search, SearchState, Settings, Status, Token, WORKER_GONE,
+    Address, CONTINUED, ClassCount, Committed, EXECUTIONS, End, Error, FEWEST_GRANTED, Lease,
+    MAX_EXACT_CLASSES, MAX_PROBLEMS, Next, Queue, RUNS, Results, Run, STOPPING, Search,
+    SearchState, Settings, Status, Token, WORKER_GONE, sketch,
 };
 use login::Login;
 use steps::Step;
@@ -224,6 +226,26 @@ fn array<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> String {
     format!("{{{}}}", quoted.join(","))
 }
 
+/// The names and values of sums, names and details of facts, keys and texts of findings, and items.
+fn arrays(results: &Results) -> [String; 7] {
+    let Results {
+        sums,
+        facts,
+        findings,
+        items,
+        ..
+    } = results;
+    [
+        array(sums.keys()),
+        array(sums.values().map(u64::to_string)),
+        array(facts.keys()),
+        array(facts.values()),
+        array(findings.iter().map(|(key, _)| key)),
+        array(findings.iter().map(|(_, finding)| finding)),
+        array(items),
+    ]
+}
+
 /// Reads an array of texts. Unquoted elements are those without special characters.
 fn of_array(text: &str) -> Option<Vec<String>> {
     let mut rest = text
@@ -276,6 +298,8 @@ fn read_next(row: Row, token: &Token) -> Option<Next> {
             known: of_array(&value()?)?,
             ready: value()?.parse().ok()?,
             workers: value()?.parse().ok()?,
+            is_sketched: value()? == "t",
+            granted: value().and_then(|runs| runs.parse().ok()),
         })),
     }
 }
@@ -283,6 +307,8 @@ fn read_next(row: Row, token: &Token) -> Option<Next> {
 fn read_status(rows: Vec<Row>) -> Option<Option<Status>> {
     let mut status = Status::default();
     let mut has_run = false;
+    // By search: the number of registers of each rank.
+    let mut ranks: BTreeMap<String, Vec<(u8, u64)>> = BTreeMap::new();
     for row in rows {
         let [kind, first, second, third, number, _]: [Option<String>; 6] = row.try_into().ok()?;
         let (first, second) = (loaded(&first?), loaded(&second?));
@@ -294,14 +320,19 @@ fn read_status(rows: Vec<Row>) -> Option<Option<Status>> {
             "search" => {
                 let state = SearchState {
                     settings: of_text(&second),
-                    end: match third {
-                        Some(reason) => Some(read_end(&reason)?),
+                    end: match third.filter(|reason| reason != STOPPING) {
+                        Some(reason) => Some(End::of_text(&reason)?),
                         None => None,
                     },
                     ..SearchState::default()
                 };
                 status.searches.insert(first, state);
             }
+            "classes" => search?.classes = ClassCount::Exact(number),
+            "rank" => ranks
+                .entry(first)
+                .or_default()
+                .push((second.parse().ok()?, number)),
             "left" => search?.left = number,
             "sum" => drop(search?.sums.insert(second, number)),
             "fact" => drop(search?.facts.insert(second, third?)),
@@ -313,38 +344,30 @@ fn read_status(rows: Vec<Row>) -> Option<Option<Status>> {
             _ => return None,
         }
     }
+    for (search, registers) in ranks {
+        let count = ClassCount::About(sketch::estimate(registers));
+        status.searches.get_mut(&search)?.classes = count;
+    }
     Some(has_run.then_some(status))
 }
 
-fn read_end(reason: &str) -> Option<End> {
-    Some(match reason {
-        "exhausted" => End::Exhausted,
-        "finding" => End::Finding,
-        other => End::Broken(other.split_once('\n')?.1.to_owned()),
+fn read_run(rows: Vec<Row>) -> Option<Run> {
+    let mut values = rows.into_iter().flatten().flatten();
+    Some(Run {
+        version: loaded(&values.next()?),
+        environment: of_text(&loaded(&values.next()?)),
     })
 }
 
 impl Queue for PostgresQueue {
     fn open_run(&mut self, run: &Run) -> Result<Run, Error> {
         let environment = stored(&to_text(&run.environment));
-        self.run(&steps::OPEN_RUN, &[stored(&run.version), environment])?;
-        match Queue::run(self)? {
-            Some(run) => Ok(run),
-            // Removed since.
-            None => Ok(run.clone()),
-        }
+        let rows = self.run(&steps::OPEN_RUN, &[stored(&run.version), environment])?;
+        read_run(rows).ok_or_else(|| self.misunderstood())
     }
 
     fn run(&mut self) -> Result<Option<Run>, Error> {
-        let rows = self.run(&steps::RUN, &[])?;
-        let mut values = rows.into_iter().flatten().flatten();
-        Ok(match (values.next(), values.next()) {
-            (Some(version), Some(environment)) => Some(Run {
-                version: loaded(&version),
-                environment: of_text(&loaded(&environment)),
-            }),
-            _ => None,
-        })
+        Ok(read_run(self.run(&steps::RUN, &[])?))
     }
 
     fn hold_front(&mut self, token: &Token, time: Duration) -> Result<bool, Error> {
@@ -358,11 +381,27 @@ impl Queue for PostgresQueue {
         Ok(())
     }
 
-    fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error> {
-        let settings = to_text(&search.settings);
-        let parameters = [&search.name, &settings, root].map(stored);
+    fn start_with(&mut self, search: &Search, begun: &Results) -> Result<Option<Settings>, Error> {
+        let limit = search.limit.map(|limit| limit.to_string());
+        let mut parameters = vec![
+            stored(&search.name),
+            stored(&to_text(&search.settings)),
+            limit.unwrap_or_default(),
+        ];
+        parameters.extend(arrays(begun));
         let there = self.value(&steps::START, &parameters)?;
         Ok(there.map(|there| of_text(&loaded(&there))))
+    }
+
+    fn export(&mut self, search: &str) -> Result<Option<(SearchState, Vec<String>)>, Error> {
+        let rows = self.run(&steps::EXPORT, &[stored(search)])?;
+        let texts: Vec<String> = rows.into_iter().flatten().flatten().collect();
+        // The first row says that there is such a search, which has now ended, so that its state stays.
+        let Some((_, items)) = texts.split_first() else {
+            return Ok(None);
+        };
+        let items = items.iter().map(|item| loaded(item)).collect();
+        Ok(self.search(search)?.map(|state| (state, items)))
     }
 
     fn lease(&mut self, worker: &str, token: &Token, time: Duration) -> Result<Next, Error> {
@@ -371,6 +410,7 @@ impl Queue for PostgresQueue {
             token.to_string(),
             interval(time),
             interval(WORKER_GONE),
+            FEWEST_GRANTED.to_string(),
         ];
         let rows = self.run(&steps::LEASE, &parameters)?;
         let next = rows.into_iter().next();
@@ -392,25 +432,33 @@ impl Queue for PostgresQueue {
     fn commit(&mut self, lease: &Lease, results: &Results) -> Result<Committed, Error> {
         let Results {
             sums,
-            facts,
-            findings,
-            items,
+            classes,
             is_over,
+            ..
         } = results;
+        let [sum_names, values, facts, details, keys, findings, items] = arrays(results);
+        let ranks = sketch::ranks(classes);
+        let counted = classes.iter().filter(|_| !lease.is_sketched);
         let parameters = [
             lease.item.clone(),
             lease.token.to_string(),
             stored(&lease.search),
             EXECUTIONS.to_owned(),
             is_over.to_string(),
-            array(sums.keys()),
-            array(sums.values().map(u64::to_string)),
-            array(facts.keys()),
-            array(facts.values()),
-            array(findings.iter().map(|(key, _)| key)),
-            array(findings.iter().map(|(_, finding)| finding)),
-            array(items),
+            sum_names,
+            values,
+            facts,
+            details,
+            keys,
+            findings,
+            items,
             interval(WORKER_GONE),
+            // The same bits as a signed number.
+            array(counted.map(|&class| (class as i64).to_string())),
+            array(ranks.keys().map(u16::to_string)),
+            array(ranks.values().map(u8::to_string)),
+            MAX_EXACT_CLASSES.to_string(),
+            sums.get(RUNS).copied().unwrap_or(0).to_string(),
         ];
         match self.value(&steps::COMMIT, &parameters)?.as_deref() {
             Some("done") => Ok(Committed::Done),
@@ -436,6 +484,17 @@ impl Queue for PostgresQueue {
             stored(problem.unwrap_or_default()),
         ];
         self.run(&steps::ABANDON, &parameters)?;
+        Ok(())
+    }
+
+    fn go_on(&mut self, search: &str, item: &str) -> Result<(), Error> {
+        let parameters = [search, item, CONTINUED].map(stored);
+        self.run(&steps::GO_ON, &parameters)?;
+        Ok(())
+    }
+
+    fn stop(&mut self, search: &str, at_once: bool) -> Result<(), Error> {
+        self.run(&steps::STOP, &[stored(search), at_once.to_string()])?;
         Ok(())
     }
 

@@ -18,7 +18,7 @@ use postgres_protocol::{IsNull, Oid};
 use super::login::Login;
 
 /// Maximum length of a message; far beyond the replies of the queue.
-const MAX_MESSAGE: usize = 1 << 30;
+const MAX_MESSAGE: usize = 256 << 20;
 
 /// A row of a result: its values as text.
 pub type Row = Vec<Option<String>>;
@@ -207,19 +207,10 @@ impl Connection {
 
     fn receive(&mut self) -> io::Result<Message> {
         loop {
+            check_length(&self.received)?;
             if let Some(message) = Message::parse(&mut self.received)? {
                 self.was_notified |= matches!(message, Message::NotificationResponse(_));
                 return Ok(message);
-            }
-            // The parser reserves memory for a whole message.
-            if let Some(length) = self.received.get(1..5) {
-                let length = u32::from_be_bytes([length[0], length[1], length[2], length[3]]);
-                if length as usize > MAX_MESSAGE {
-                    return Err(io::Error::new(
-                        io::ErrorKind::InvalidData,
-                        "the server does not speak the protocol of PostgreSQL",
-                    ));
-                }
             }
             let mut chunk = [0; 1 << 14];
             match self.stream.read(&mut chunk)? {
@@ -228,6 +219,23 @@ impl Connection {
             }
         }
     }
+}
+
+/// Refuses a message that is too long, before the parser reserves memory for the whole of it.
+fn check_length(received: &[u8]) -> io::Result<()> {
+    let Some(length) = received.get(1..5) else {
+        return Ok(());
+    };
+    let length = u32::from_be_bytes([length[0], length[1], length[2], length[3]]);
+    match length as usize <= MAX_MESSAGE {
+        true => Ok(()),
+        false => Err(foreign_protocol()),
+    }
+}
+
+fn foreign_protocol() -> io::Error {
+    let problem = "the server does not speak the protocol of PostgreSQL";
+    io::Error::new(io::ErrorKind::InvalidData, problem)
 }
 
 impl Drop for Connection {
@@ -293,8 +301,39 @@ fn unknown_authentication() -> Problem {
 }
 
 fn unexpected() -> Problem {
-    Problem::Connection(io::Error::new(
-        io::ErrorKind::InvalidData,
-        "the server does not speak the protocol of PostgreSQL",
-    ))
+    Problem::Connection(foreign_protocol())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// The received bytes of a connection whose server sends these.
+    fn receive(sent: &[u8]) -> (io::Result<Message>, BytesMut) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        listener.accept().unwrap().0.write_all(sent).unwrap();
+        let mut connection = Connection {
+            stream,
+            time: Duration::from_secs(1),
+            received: BytesMut::new(),
+            prepared: HashSet::new(),
+            was_notified: false,
+        };
+        let message = connection.receive();
+        (message, std::mem::take(&mut connection.received))
+    }
+
+    #[test]
+    fn memory_is_reserved_only_for_messages_of_a_length_that_may_be() {
+        let (message, received) = receive(&[b'D', 0x7f, 0xff, 0xff, 0xff, 0]);
+        let error = message.err().expect("it is too long");
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert!(received.capacity() < 1 << 20, "{}", received.capacity());
+        // ReadyForQuery.
+        let (message, _) = receive(&[b'Z', 0, 0, 0, 5, b'I']);
+        assert!(matches!(message, Ok(Message::ReadyForQuery(_))));
+    }
 }

@@ -9,8 +9,9 @@ use std::time::Duration;
 use crate::patience::{Attempt, Patience};
 use crate::settings::{of_text, to_text};
 use crate::{
-    Address, Committed, EXECUTIONS, End, Error, Lease, MAX_PROBLEMS, Next, Queue, Results, Run,
-    Search, SearchState, Settings, Status, Token, WORKER_GONE,
+    Address, CONTINUED, ClassCount, Committed, EXECUTIONS, End, Error, FEWEST_GRANTED, Lease,
+    MAX_EXACT_CLASSES, MAX_PROBLEMS, Next, Queue, RUNS, Results, Run, STOPPING, Search,
+    SearchState, Settings, Status, Token, WORKER_GONE, sketch,
 };
 use resp::{Connection, Reply};
 use scripts::{KEYS, Script};
@@ -213,6 +214,8 @@ fn read_next(reply: Reply, token: &Token) -> Option<Next> {
             known: parts.next()?.texts()?,
             ready: parts.next()?.number()?,
             workers: parts.next()?.number()?,
+            is_sketched: parts.next()?.number()? == 1,
+            granted: parts.next().and_then(Reply::number),
         })),
     }
 }
@@ -253,17 +256,61 @@ fn read_status(reply: Reply) -> Option<Option<Status>> {
         findings.push((before.parse().ok()?, finding.to_owned()));
     }
     for (name, reason) in parts.next()?.pairs()? {
-        status.searches.get_mut(&name)?.end = Some(match reason.as_str() {
-            "exhausted" => End::Exhausted,
-            "finding" => End::Finding,
-            other => End::Broken(other.split_once('\n')?.1.to_owned()),
-        });
+        if reason != STOPPING {
+            status.searches.get_mut(&name)?.end = Some(End::of_text(&reason)?);
+        }
     }
     status.ready = parts.next()?.number()?;
     status.leased = parts.next()?.number()?;
     status.workers = parts.next()?.texts()?;
     status.has_front = parts.next()?.number()? == 1;
+    for classes in parts.next()?.list()? {
+        let mut classes = classes.list()?.into_iter();
+        let search = status.searches.get_mut(&classes.next()?.text()?)?;
+        search.classes = read_classes(classes.collect())?;
+    }
     Some(Some(status))
+}
+
+/// Adds a list to the arguments of a script.
+fn add_list(words: &mut Vec<String>, list: impl Iterator<Item = String>) {
+    let at = words.len();
+    words.extend(list);
+    words.insert(at, (words.len() - at).to_string());
+}
+
+/// Adds sums, facts, findings and items to the arguments of a script, as four lists.
+fn add_results(words: &mut Vec<String>, results: &Results) {
+    let sums = results.sums.iter();
+    add_list(
+        words,
+        sums.flat_map(|(name, sum)| [name.clone(), sum.to_string()]),
+    );
+    let facts = results.facts.iter();
+    add_list(
+        words,
+        facts.flat_map(|(fact, detail)| [fact.clone(), detail.clone()]),
+    );
+    let findings = results.findings.iter();
+    add_list(
+        words,
+        findings.flat_map(|(key, finding)| [key.clone(), finding.clone()]),
+    );
+    add_list(words, results.items.iter().cloned());
+}
+
+/// Reads the number of classes of a search, or the registers of its sketch.
+fn read_classes(classes: Vec<Reply>) -> Option<ClassCount> {
+    if let [Reply::Number(count)] = classes[..] {
+        return Some(ClassCount::Exact(count.try_into().ok()?));
+    }
+    let registers = classes.into_iter().map(|pair| {
+        let mut pair = pair.list()?.into_iter();
+        let rank = pair.next()?.text()?.parse().ok()?;
+        Some((rank, pair.next()?.number()?))
+    });
+    let registers: Vec<(u8, u64)> = registers.collect::<Option<_>>()?;
+    Some(ClassCount::About(sketch::estimate(registers)))
 }
 
 impl Queue for RedisQueue {
@@ -290,15 +337,31 @@ impl Queue for RedisQueue {
         Ok(())
     }
 
-    fn start(&mut self, search: &Search, root: &str) -> Result<Option<Settings>, Error> {
-        let settings = to_text(&search.settings);
-        let reply = self.run(&scripts::START, &[&search.name, &settings, root])?;
+    fn start_with(&mut self, search: &Search, begun: &Results) -> Result<Option<Settings>, Error> {
+        let limit = search.limit.map(|limit| limit.to_string());
+        let mut words = vec![search.name.clone(), to_text(&search.settings)];
+        words.push(limit.unwrap_or_default());
+        add_results(&mut words, begun);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let reply = self.run(&scripts::START, &words)?;
         Ok(reply.text().map(|there| of_text(&there)))
+    }
+
+    fn export(&mut self, search: &str) -> Result<Option<(SearchState, Vec<String>)>, Error> {
+        let reply = self.run(&scripts::EXPORT, &[search])?;
+        if reply == Reply::Nothing {
+            return Ok(None);
+        }
+        let items = reply.texts().ok_or_else(|| self.misunderstood())?;
+        // The search has ended, so that its state is that of the step.
+        Ok(self.search(search)?.map(|state| (state, items)))
     }
 
     fn lease(&mut self, worker: &str, token: &Token, time: Duration) -> Result<Next, Error> {
         let (time, gone) = (milliseconds(time), milliseconds(WORKER_GONE));
-        let reply = self.run(&scripts::LEASE, &[worker, token.as_str(), &time, &gone])?;
+        let fewest = FEWEST_GRANTED.to_string();
+        let arguments = [worker, token.as_str(), &time, &gone, &fewest];
+        let reply = self.run(&scripts::LEASE, &arguments)?;
         read_next(reply, token).ok_or_else(|| self.misunderstood())
     }
 
@@ -310,38 +373,20 @@ impl Queue for RedisQueue {
     }
 
     fn commit(&mut self, lease: &Lease, results: &Results) -> Result<Committed, Error> {
-        let sums = results
-            .sums
-            .iter()
-            .map(|(name, sum)| (name, sum.to_string()));
-        let sums: Vec<(&String, String)> = sums.collect();
-        let mut words: Vec<&str> = vec![&lease.item, lease.token.as_str(), &lease.search];
-        words.extend([EXECUTIONS, if results.is_over { "1" } else { "0" }]);
-        let lengths = [
-            2 * sums.len(),
-            2 * results.facts.len(),
-            2 * results.findings.len(),
-            results.items.len(),
-        ];
-        let lengths = lengths.map(|length| length.to_string());
-        words.push(&lengths[0]);
-        words.extend(sums.iter().flat_map(|(name, sum)| [name.as_str(), sum]));
-        words.push(&lengths[1]);
-        words.extend(
-            results
-                .facts
-                .iter()
-                .flat_map(|(fact, detail)| [fact.as_str(), detail]),
+        let exact = MAX_EXACT_CLASSES.to_string();
+        let mut words: Vec<String> = vec![lease.item.clone(), lease.token.to_string()];
+        let is_over = if results.is_over { "1" } else { "0" };
+        let runs = results.sums.get(RUNS).copied().unwrap_or(0).to_string();
+        words.extend([&lease.search, EXECUTIONS, is_over, &exact, &runs].map(str::to_owned));
+        add_results(&mut words, results);
+        let classes = results.classes.iter().filter(|_| !lease.is_sketched);
+        add_list(&mut words, classes.map(|class| format!("{class:x}")));
+        let ranks = sketch::ranks(&results.classes).into_iter();
+        add_list(
+            &mut words,
+            ranks.flat_map(|(register, rank)| [register.to_string(), rank.to_string()]),
         );
-        words.push(&lengths[2]);
-        words.extend(
-            results
-                .findings
-                .iter()
-                .flat_map(|(key, finding)| [key.as_str(), finding]),
-        );
-        words.push(&lengths[3]);
-        words.extend(results.items.iter().map(String::as_str));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let reply = self.run(&scripts::COMMIT, &words)?;
         match reply.text().as_deref() {
             Some("done") => Ok(Committed::Done),
@@ -355,6 +400,16 @@ impl Queue for RedisQueue {
         let mut arguments = vec![&lease.item, lease.token.as_str(), &lease.search, &most];
         arguments.extend(problem);
         self.run(&scripts::ABANDON, &arguments)?;
+        Ok(())
+    }
+
+    fn go_on(&mut self, search: &str, item: &str) -> Result<(), Error> {
+        self.run(&scripts::GO_ON, &[search, item, CONTINUED])?;
+        Ok(())
+    }
+
+    fn stop(&mut self, search: &str, at_once: bool) -> Result<(), Error> {
+        self.run(&scripts::STOP, &[search, if at_once { "1" } else { "0" }])?;
         Ok(())
     }
 

@@ -37,6 +37,8 @@ pub enum ToCheck {
     Explore(Part),
     /// The search is over; the results are those of all parts.
     Totals(Totals),
+    /// The search goes on in a process of its own, later: these are its results so far, and the parts that are left.
+    Keep(PartResults),
 }
 
 /// A search, with everything that must be the same on every machine.
@@ -48,24 +50,43 @@ pub struct SharedSearch {
     pub number: u32,
     /// The build of the program and the settings.
     pub settings: Vec<(String, String)>,
+    /// The text of the part that is the whole search.
+    pub root: String,
+    /// Limit of the time of the whole search, in milliseconds.
+    pub milliseconds: Option<u64>,
+    /// Limit of the runs of the whole search, if they are granted to its parts.
+    pub runs: Option<u64>,
+    /// The part with which the search goes on if it ends without every class.
+    pub next: Option<String>,
+    /// The results of a search that has begun in a process of its own, with the parts that are left of it.
+    pub begun: Option<PartResults>,
 }
 
 /// A part of a search and the time for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// The text of its branches; [`Part::ROOT`] for the whole search.
+    /// The text of its branches or streams.
     pub item: String,
-    /// Time after which the rest is handed back.
+    /// Time after which the rest is handed back. A stream is run to its end, however long it takes.
     pub milliseconds: u64,
     /// Maximum number of parts that the rest is split into.
     pub pieces: usize,
     /// The headlines of failures that are known already.
     pub known: Vec<String>,
+    /// Maximum number of runs, if they are limited.
+    pub runs: Option<u64>,
 }
 
 impl Part {
-    /// The text of the part that is the whole search.
+    /// The text of the part that is the whole of an exhaustive search.
     pub const ROOT: &str = "root";
+    /// The first word of a part that consists of streams of a sampler.
+    pub const STREAMS: &str = "streams";
+
+    /// True when the part with this text consists of streams.
+    pub fn is_streams(item: &str) -> bool {
+        item.split(' ').next() == Some(Part::STREAMS)
+    }
 }
 
 /// The results of a part of a search, or of several.
@@ -79,8 +100,12 @@ pub struct PartResults {
     pub failures: Vec<FoundFailure>,
     /// The parts that are left.
     pub items: Vec<String>,
+    /// The fingerprints of the different classes that were run, if classes can repeat.
+    pub classes: Vec<u64>,
     /// True when a failure ends the search.
     pub is_over: bool,
+    /// True when the process explores no more, because it is asked to end.
+    pub is_last: bool,
 }
 
 /// The results of a whole search.
@@ -90,6 +115,12 @@ pub struct Totals {
     pub results: PartResults,
     /// True when no part is left.
     pub is_exhausted: bool,
+    /// True when the limit of the time has ended the search.
+    pub is_out_of_time: bool,
+    /// The number of different classes, if classes can repeat.
+    pub classes: u64,
+    /// True when that number is an estimate.
+    pub is_estimated: bool,
     /// The command that resumes a search that was interrupted.
     pub resume: Option<String>,
 }
@@ -103,6 +134,8 @@ pub struct FoundFailure {
     pub schedule: String,
     /// Its critical pair in one line; empty if there is none.
     pub pair: String,
+    /// The strategy that found it, with its seed, in one line.
+    pub search: String,
     /// Its kind and message. Two failures with the same headline count as one.
     pub headline: String,
 }
@@ -116,8 +149,16 @@ impl FromCheck {
                     field("search", &search.check),
                     field("number", search.number),
                 ];
+                fields.push(field("root", &search.root));
+                fields.extend(search.milliseconds.map(|time| field("milliseconds", time)));
+                fields.extend(search.runs.map(|runs| field("runs", runs)));
+                fields.extend(search.next.iter().map(|part| field("next", part)));
                 for (name, value) in &search.settings {
                     fields.extend([field("setting", name), field("value", value)]);
+                }
+                if let Some(begun) = &search.begun {
+                    fields.push(field("begun", ""));
+                    fields.extend(begun.fields());
                 }
                 fields
             }
@@ -131,18 +172,25 @@ impl FromCheck {
 
     /// Reads a message; `None` at the end of the connection.
     pub fn read(from: &mut impl BufRead) -> io::Result<Option<Self>> {
-        let Some((kind, value, rest)) = read(from)? else {
+        let Some((kind, value, mut rest)) = read(from)? else {
             return Ok(None);
         };
         Ok(Some(match kind.as_str() {
             "search" => {
+                let begun = rest.iter().position(|(name, _)| name == "begun");
+                let begun = begun.map(|at| rest.split_off(at).split_off(1));
                 let mut search = SharedSearch {
                     check: value,
+                    begun: begun.map(PartResults::of_fields).transpose()?,
                     ..SharedSearch::default()
                 };
                 for (name, value) in rest {
                     match (name.as_str(), search.settings.last_mut()) {
                         ("number", _) => search.number = number(&value)?,
+                        ("root", _) => search.root = value,
+                        ("milliseconds", _) => search.milliseconds = Some(number(&value)?),
+                        ("runs", _) => search.runs = Some(number(&value)?),
+                        ("next", _) => search.next = Some(value),
                         ("setting", _) => search.settings.push((value, String::new())),
                         ("value", Some(setting)) => setting.1 = value,
                         _ => return Err(unexpected(&name)),
@@ -170,14 +218,21 @@ impl ToCheck {
                     field("milliseconds", part.milliseconds),
                     field("pieces", part.pieces),
                 ];
+                fields.extend(part.runs.map(|runs| field("runs", runs)));
                 fields.extend(part.known.iter().map(|headline| field("known", headline)));
                 fields
             }
             ToCheck::Totals(totals) => {
-                let mut fields = vec![field("totals", totals.is_exhausted)];
+                let mut fields = vec![
+                    field("totals", totals.is_exhausted),
+                    field("out-of-time", totals.is_out_of_time),
+                    field("classes", totals.classes),
+                    field("estimated", totals.is_estimated),
+                ];
                 fields.extend(totals.resume.iter().map(|command| field("resume", command)));
                 [fields, totals.results.fields()].concat()
             }
+            ToCheck::Keep(results) => [vec![field("keep", "")], results.fields()].concat(),
         };
         write(to, &fields)
     }
@@ -198,19 +253,30 @@ impl ToCheck {
                         "milliseconds" => part.milliseconds = number(&value)?,
                         "pieces" => part.pieces = number(&value)?,
                         "known" => part.known.push(value),
+                        "runs" => part.runs = Some(number(&value)?),
                         _ => return Err(unexpected(&name)),
                     }
                 }
                 ToCheck::Explore(part)
             }
             "totals" => {
-                let at = rest.iter().position(|(name, _)| name == "resume");
+                let mut taken = |name: &str| {
+                    let at = rest.iter().position(|(other, _)| other == name);
+                    at.map(|at| rest.remove(at).1)
+                };
+                let mut required = |name| taken(name).ok_or_else(|| unexpected(name));
+                let (is_out_of_time, classes) = (required("out-of-time")?, required("classes")?);
+                let is_estimated = required("estimated")?;
                 ToCheck::Totals(Totals {
                     is_exhausted: number(&value)?,
-                    resume: at.map(|at| rest.remove(at).1),
+                    is_out_of_time: number(&is_out_of_time)?,
+                    classes: number(&classes)?,
+                    is_estimated: number(&is_estimated)?,
+                    resume: taken("resume"),
                     results: PartResults::of_fields(rest)?,
                 })
             }
+            "keep" => ToCheck::Keep(PartResults::of_fields(rest)?),
             _ => return Err(unexpected(&kind)),
         }))
     }
@@ -231,7 +297,12 @@ impl PartResults {
         for item in &self.items {
             fields.push(field("item", item));
         }
+        if !self.classes.is_empty() {
+            let classes = self.classes.iter().map(|class| format!("{class:x}"));
+            fields.push(field("run", classes.collect::<Vec<_>>().join(" ")));
+        }
         fields.extend(self.is_over.then(|| field("over", "")));
+        fields.extend(self.is_last.then(|| field("last", "")));
         fields
     }
 
@@ -250,7 +321,12 @@ impl PartResults {
                 }
                 "failure" => results.failures.push(FoundFailure::of_text(&value)?),
                 "item" => results.items.push(value),
+                "run" => {
+                    let class = |text| u64::from_str_radix(text, 16).map_err(|_| unexpected(text));
+                    results.classes = value.split(' ').map(class).collect::<io::Result<_>>()?;
+                }
                 "over" => results.is_over = true,
+                "last" => results.is_last = true,
                 _ => return Err(unexpected(&name)),
             }
         }
@@ -265,19 +341,21 @@ impl FoundFailure {
             execution,
             schedule,
             pair,
+            search,
             headline,
         } = self;
-        format!("{execution}\n{schedule}\n{pair}\n{headline}")
+        format!("{execution}\n{schedule}\n{pair}\n{search}\n{headline}")
     }
 
     /// Parses the text of a failure.
     pub fn of_text(text: &str) -> io::Result<Self> {
-        let mut lines = text.splitn(4, '\n');
+        let mut lines = text.splitn(5, '\n');
         let mut line = || lines.next().ok_or_else(|| unexpected(text));
         Ok(FoundFailure {
             execution: number(line()?)?,
             schedule: line()?.to_owned(),
             pair: line()?.to_owned(),
+            search: line()?.to_owned(),
             headline: line()?.to_owned(),
         })
     }
@@ -357,10 +435,13 @@ mod tests {
                 execution: 3,
                 schedule: "r1.AbQ".to_owned(),
                 pair: String::new(),
+                search: "random, seed 7".to_owned(),
                 headline: "deadlock: of two\nlines".to_owned(),
             }],
             items: vec!["item 1\nend\n".to_owned(), "ä".to_owned()],
+            classes: vec![u64::MAX, 0, 7],
             is_over: true,
+            is_last: true,
         }
     }
 
@@ -370,6 +451,11 @@ mod tests {
                 check: "a::b".to_owned(),
                 number: 2,
                 settings: vec![("memory".to_owned(), "Sc".to_owned())],
+                root: "streams 0 7".to_owned(),
+                milliseconds: Some(1500),
+                runs: Some(100),
+                next: Some("streams 0 3".to_owned()),
+                begun: Some(results()),
             }),
             FromCheck::Refused {
                 check: "a".to_owned(),
@@ -397,13 +483,18 @@ mod tests {
                 milliseconds: 100,
                 pieces: 4,
                 known: vec!["deadlock: a\nb".to_owned(), String::new()],
+                runs: Some(7),
             }),
             ToCheck::Totals(Totals {
                 results: results(),
                 is_exhausted: false,
+                is_out_of_time: true,
+                classes: 81_000,
+                is_estimated: true,
                 resume: Some("cargo raddle".to_owned()),
             }),
         ];
+        let messages = messages.into_iter().chain([ToCheck::Keep(results())]);
         for message in messages {
             let mut wire = Vec::new();
             message.write(&mut wire).unwrap();

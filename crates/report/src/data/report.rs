@@ -58,6 +58,7 @@ pub struct Report {
     /// Result of the comparison with plain enumeration, if it was requested.
     pub completeness: Option<Completeness>,
     pub(crate) classes: u64,
+    pub(crate) classes_are_estimated: bool,
     pub(crate) guarantee: Guarantee,
     pub(crate) estimate: Option<Estimate>,
     pub(crate) unseen: Option<Unseen>,
@@ -98,6 +99,7 @@ impl Report {
             elapsed: Duration::ZERO,
             completeness: None,
             classes: 0,
+            classes_are_estimated: false,
             guarantee: Guarantee::Sampled,
             estimate: None,
             unseen: None,
@@ -230,6 +232,17 @@ impl Report {
     pub fn set_classes(&mut self, classes: u64, guarantee: Guarantee) {
         self.classes = classes;
         self.guarantee = guarantee;
+    }
+
+    /// Records if the number of classes that were run is an estimate, because they were too many to be compared.
+    pub fn set_estimated_classes(&mut self, are_estimated: bool) {
+        self.classes_are_estimated = are_estimated;
+    }
+
+    /// True when [`classes`](Self::classes) is an estimate with a standard error of 1.6 %: machines that share a
+    /// sampling check have run too many classes to be compared.
+    pub fn classes_are_estimated(&self) -> bool {
+        self.classes_are_estimated
     }
 
     /// Sets the estimated number of classes.

@@ -111,6 +111,8 @@ pub struct Finished {
     interrupted: bool,
     executions: u64,
     classes: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    classes_are_estimated: bool,
     exhausted: bool,
     guarantee: Guarantee,
     required: Option<Guarantee>,
@@ -136,6 +138,7 @@ impl Finished {
             interrupted,
             executions: report.executions,
             classes: report.classes(),
+            classes_are_estimated: report.classes_are_estimated(),
             exhausted: report.exhausted,
             guarantee: report.guarantee(),
             required: report.required(),

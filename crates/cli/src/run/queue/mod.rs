@@ -5,6 +5,7 @@
 //! takes their results over a socket.
 
 pub mod front_end;
+pub mod metrics;
 mod name;
 mod pace;
 mod socket;
@@ -13,12 +14,17 @@ pub mod worker;
 
 use std::fmt;
 
-use raddle_queue::Run;
+use raddle_queue::{Results, Run};
+use raddle_report::exchange::{FoundFailure, PartResults};
 
 pub use name::SearchName;
 
 /// The variable of a test's process with the path of the socket.
 const SOCKET_VARIABLE: &str = "RADDLE_SHARED_SEARCH";
+
+/// Sums of a search: milliseconds of workers in tests, and outside of them.
+const WORKED: &str = "worker milliseconds in tests";
+const WAITED: &str = "worker milliseconds outside tests";
 
 /// A reason why searches cannot be shared.
 #[derive(Debug)]
@@ -35,10 +41,18 @@ pub enum Problem {
     Refused { check: String, reason: String },
     /// A part of a search could not be explored.
     Broken { test: String, problem: String },
+    /// The queue has the search that is to be added to it.
+    AlreadyThere { test: String },
+    /// A search cannot be moved out of the queue.
+    NotExported { test: String, reason: String },
+    /// No part was finished before the time of its search was over.
+    NothingInTime { test: String },
     /// A worker has no test of this name.
     NoSuchTest { test: String },
     /// A worker has waited in vain.
     NoRun,
+    /// A file for monitors cannot be written.
+    NotWritten { path: String, problem: String },
     /// The process of a test cannot be used.
     Process { test: String, problem: String },
 }
@@ -78,6 +92,19 @@ impl fmt::Display for Problem {
                  help: run the test without a queue to see the reason, then remove the run with `cargo raddle \
                  queue clear`",
             ),
+            Self::AlreadyThere { test } => write!(
+                f,
+                "the queue has a search of {test}, and there is a checkpoint of it here\n  \
+                 help: resume the one in the queue without --resume, or remove it with `cargo raddle queue clear`",
+            ),
+            Self::NotExported { test, reason } => {
+                write!(f, "the search of {test} cannot be exported: {reason}")
+            }
+            Self::NothingInTime { test } => write!(
+                f,
+                "nothing of {test} was finished in its time\n  \
+                 help: raise `max_time` or --budget, or start workers first: `cargo raddle work`",
+            ),
             Self::NoSuchTest { test } => write!(
                 f,
                 "the run in the queue has the test {test}, which is not among the tests here\n  \
@@ -86,6 +113,7 @@ impl fmt::Display for Problem {
             Self::NoRun => f.write_str(
                 "the queue has no run\n  help: start one with `cargo raddle test --queue ADDRESS`",
             ),
+            Self::NotWritten { path, problem } => write!(f, "{path} cannot be written: {problem}"),
             Self::Process { test, problem } => write!(f, "the process of {test}: {problem}"),
         }
     }
@@ -126,5 +154,18 @@ fn compare_searches(
             difference,
         }),
         None => Ok(()),
+    }
+}
+
+/// Returns the results of a check as the queue takes them.
+fn of_check(results: PartResults) -> Results {
+    let finding = |failure: FoundFailure| (failure.headline.clone(), failure.to_text());
+    Results {
+        sums: results.sums,
+        facts: results.facts,
+        findings: results.failures.into_iter().map(finding).collect(),
+        items: results.items,
+        classes: results.classes,
+        is_over: results.is_over,
     }
 }

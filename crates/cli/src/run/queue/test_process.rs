@@ -25,6 +25,8 @@ const START: Duration = Duration::from_secs(300);
 /// Maximum time beyond the slice. Longer than raddle's watchdog, which ends a hanging execution after 10 s, and
 /// than the explanation of a failure.
 const OVERTIME: Duration = Duration::from_secs(120);
+/// The same for streams, which are run to their ends: some hundred executions, each of which the watchdog watches.
+const STREAM_OVERTIME: Duration = Duration::from_secs(3600);
 /// Maximum number of bytes of a process's output in a message.
 const SHOWN: usize = 2000;
 
@@ -109,6 +111,7 @@ impl TestProcess {
                 check,
                 number,
                 settings,
+                ..
             } = search;
             let here = SearchName {
                 check,
@@ -146,7 +149,11 @@ impl TestProcess {
         interval: Duration,
         mut keep_lease: impl FnMut() -> Result<bool, Problem>,
     ) -> Result<Explored, Problem> {
-        let most = Duration::from_millis(part.milliseconds) + OVERTIME;
+        let overtime = match Part::is_streams(&part.item) {
+            true => STREAM_OVERTIME,
+            false => OVERTIME,
+        };
+        let most = Duration::from_millis(part.milliseconds) + overtime;
         let start = Instant::now();
         if ToCheck::Explore(part).write(&mut self.to).is_err() {
             return Ok(self.dead());
@@ -184,6 +191,7 @@ impl TestProcess {
                 execution: failure["execution"].as_u64().unwrap_or(0),
                 schedule: schedule.to_token(),
                 pair: String::new(),
+                search: failure["search"].as_str().unwrap_or_default().to_owned(),
                 headline: story,
             })
         });

@@ -1,19 +1,23 @@
 //! A worker of a run: leases parts of searches, has the processes of tests explore them, and commits the results.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use raddle_queue::{Address, Committed, Lease, Next, Queue, Results, Run, Token};
-use raddle_report::exchange::{FoundFailure, Part, PartResults};
+use raddle_report::exchange::{Part, PartResults};
 use raddle_report::grouped;
+use serde_json::json;
 
 use crate::run::interrupts;
 use crate::run::queue::pace::Pace;
 use crate::run::queue::test_process::{Explored, TestProcess};
-use crate::run::queue::{Problem, SearchName, compare_runs, run_of};
+use crate::run::queue::{Problem, SearchName, WAITED, WORKED, compare_runs, of_check, run_of};
 use crate::toolchain::binaries::TestBinary;
 
 /// First and longest wait for an item.
@@ -38,6 +42,8 @@ pub struct Work<'a> {
     pub slice: Option<Duration>,
     pub is_over: AtomicBool,
     pub counts: Counts,
+    /// The file that gets a line for each commit.
+    pub log: Option<Mutex<File>>,
 }
 
 /// The work done so far by all workers of this machine.
@@ -69,7 +75,7 @@ impl fmt::Display for Counts {
         };
         write!(
             f,
-            "{} classes in {} parts{late}{share}",
+            "{} executions in {} parts{late}{share}",
             grouped(count(&self.executions)),
             grouped(parts + late_parts)
         )
@@ -99,6 +105,8 @@ struct Worker<'a> {
     run: Run,
     process: Option<TestProcess>,
     pace: Pace,
+    /// The time of the last commit, or the first lease.
+    since: Instant,
     /// Number of processes started.
     started: usize,
     directory: PathBuf,
@@ -113,6 +121,7 @@ impl<'a> Worker<'a> {
             run: Run::default(),
             process: None,
             pace: Pace::new(work.slice),
+            since: Instant::now(),
             started: 0,
             directory: work.directory.join(format!("worker-{number}")),
         })
@@ -123,6 +132,7 @@ impl<'a> Worker<'a> {
             return Ok(());
         }
         let mut idle_since = Instant::now();
+        self.since = idle_since;
         let mut wait = FIRST_WAIT;
         while !self.work.should_stop() {
             let start = Instant::now();
@@ -181,6 +191,7 @@ impl<'a> Worker<'a> {
             milliseconds: slice.time.as_millis() as u64,
             pieces: slice.pieces,
             known: lease.known.clone(),
+            runs: lease.granted,
         };
         let name = SearchName::of_text(&lease.search).ok_or_else(|| Problem::NoSuchTest {
             test: lease.search.clone(),
@@ -216,7 +227,11 @@ impl<'a> Worker<'a> {
         match explored {
             Explored::Results(results) => {
                 let was_used_up = !results.items.is_empty() && !is_new;
-                self.commit(lease, of_check(results))?;
+                let is_last = results.is_last;
+                self.commit(lease, of_check(results), exploring)?;
+                if is_last {
+                    self.process = None;
+                }
                 self.pace.record(slice.time, start.elapsed(), was_used_up);
             }
             Explored::Lost => self.drop_late(),
@@ -227,7 +242,7 @@ impl<'a> Worker<'a> {
                     is_over: true,
                     ..PartResults::default()
                 };
-                self.commit(lease, of_check(results))?;
+                self.commit(lease, of_check(results), exploring)?;
             }
             Explored::Broke(problem) => {
                 let name = self.process.take().map(|process| process.name.to_string());
@@ -261,13 +276,23 @@ impl<'a> Worker<'a> {
         )
     }
 
-    fn commit(&mut self, lease: &Lease, results: Results) -> Result<(), Problem> {
-        let executions = results
-            .sums
-            .get(raddle_queue::EXECUTIONS)
-            .copied()
-            .unwrap_or(0);
-        match self.queue.commit(lease, &results)? {
+    /// Commits results, for which a test took this number of milliseconds.
+    fn commit(
+        &mut self,
+        lease: &Lease,
+        mut results: Results,
+        exploring: u64,
+    ) -> Result<(), Problem> {
+        let sum = |name: &str| results.sums.get(name).copied().unwrap_or(0);
+        let executions = sum(raddle_queue::EXECUTIONS);
+        let whole = self.since.elapsed().as_millis() as u64;
+        results.sums.insert(WORKED.to_owned(), exploring);
+        let outside = whole.saturating_sub(exploring);
+        results.sums.insert(WAITED.to_owned(), outside);
+        let committed = self.queue.commit(lease, &results)?;
+        self.since = Instant::now();
+        self.log(lease, &results, executions, exploring, committed);
+        match committed {
             Committed::Done => {
                 self.work.counts.parts.fetch_add(1, Relaxed);
                 self.work.counts.executions.fetch_add(executions, Relaxed);
@@ -277,23 +302,40 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
+    /// Writes a line about a commit.
+    fn log(
+        &self,
+        lease: &Lease,
+        results: &Results,
+        executions: u64,
+        exploring: u64,
+        committed: Committed,
+    ) {
+        let Some(log) = &self.work.log else { return };
+        let search = SearchName::of_text(&lease.search);
+        let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let line = json!({
+            "event": "commit",
+            "time": time.unwrap_or_default().as_secs_f64(),
+            "worker": self.name,
+            "search": search.map_or(lease.search.clone(), |name| name.to_string()),
+            "part": lease.item,
+            "accepted": committed == Committed::Done,
+            "executions": executions,
+            "failures": results.findings.len(),
+            "parts_left": results.items.len(),
+            "milliseconds": exploring,
+        });
+        let mut file = log.lock().unwrap_or_else(PoisonError::into_inner);
+        // One call, so that lines of several workers do not mix. A full disk does not end the work.
+        let _ = file.write_all(format!("{line}\n").as_bytes());
+    }
+
     /// Drops the results of a part whose lease was lost. The process ends too: it may be exploring still, and it
     /// would not examine again what it has found in this part.
     fn drop_late(&mut self) {
         self.work.counts.late.fetch_add(1, Relaxed);
         self.process = None;
-    }
-}
-
-/// Returns the results of a check as the queue takes them.
-fn of_check(results: PartResults) -> Results {
-    let finding = |failure: FoundFailure| (failure.headline.clone(), failure.to_text());
-    Results {
-        sums: results.sums,
-        facts: results.facts,
-        findings: results.failures.into_iter().map(finding).collect(),
-        items: results.items,
-        is_over: results.is_over,
     }
 }
 

@@ -37,7 +37,7 @@ impl Report {
             eprintln!("warning: {}", warning.laid_out(Layout::detect()));
         }
         if let Some(command) = &self.resume {
-            let classes = counted(self.classes, "class", "classes");
+            let classes = self.classes_run();
             eprintln!("raddle: interrupted after {classes}; continue with {command}");
         }
         let name = self.check.as_ref();
@@ -65,8 +65,18 @@ impl Report {
         self.runs.max(self.executions)
     }
 
+    /// Returns the number of classes in words.
+    fn classes_run(&self) -> String {
+        let about = if self.classes_are_estimated {
+            "about "
+        } else {
+            ""
+        };
+        format!("{about}{}", counted(self.classes, "class", "classes"))
+    }
+
     fn summarise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let classes = counted(self.classes, "class", "classes");
+        let classes = self.classes_run();
         let in_runs = match self.all_runs() - self.discarded.min(self.all_runs()) {
             runs if runs == self.classes => String::new(),
             _ => format!(" in {}", counted(self.all_runs(), "run", "runs")),
@@ -266,7 +276,7 @@ impl fmt::Display for Report {
             write!(f, "\n{advice}")?;
         }
         if let Some(command) = &self.resume {
-            let classes = counted(self.classes, "class", "classes");
+            let classes = self.classes_run();
             write!(f, "\ninterrupted after {classes}; continue with {command}")?;
         }
         for failure in &self.failures {

@@ -1,0 +1,281 @@
+//! The results of parts, and those of all parts as the results of the check.
+
+use std::io;
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use raddle_engine::frontier::Item;
+use raddle_engine::{CheckName, CutCounts, Tally};
+use raddle_report::Failure;
+use raddle_report::exchange::{FoundFailure, PartResults, Totals};
+
+use crate::driver::known_schedules;
+use crate::driver::pairs;
+use crate::driver::phases::{self, sized_search};
+use crate::driver::work_pool::EndReason;
+use crate::driver::worker::{CountedElsewhere, Worker};
+use crate::driver::workers::Job;
+use crate::persist::events;
+use crate::runtime::Places;
+use crate::settings::options::Strategy;
+
+/// Maximum wait for the signal that belongs to an interrupted search.
+const SIGNAL: Duration = Duration::from_secs(2);
+
+/// Names of sums and facts.
+pub(super) const RUNS: &str = "runs";
+pub(super) const EXECUTIONS: &str = "executions";
+pub(super) const DISCARDED: &str = "discarded";
+pub(super) const TOO_LONG: &str = "too-long";
+pub(super) const LEFT_POLLING: &str = "left-polling";
+pub(super) const OUT_OF_TIME: &str = "out-of-time";
+const DROPPED_STACKS: &str = "dropped-stacks";
+pub(super) const FINGERPRINTS: &str = "fingerprints";
+pub(super) const STREAM_FINGERPRINTS: &str = "stream-fingerprints";
+const CONTINUED: &str = "continued";
+pub(super) const CUT_SHORT: &str = "cut-short";
+const FOREIGN_THREADS: &str = "foreign-threads";
+const SHARED_LOCAL: &str = "shared-local ";
+const UNCLEAR_LOCAL: &str = "unclear-local ";
+const WARNING: &str = "warning ";
+
+/// Returns the results of a worker, with its remaining work in at most `pieces` parts. A search that is over has
+/// no remaining work.
+pub(super) fn results(
+    own: &Worker<'_, '_>,
+    places: &Places,
+    pieces: usize,
+    is_over: bool,
+) -> PartResults {
+    let (counted, pieces) = own.context.with_exploration(|exploration| {
+        let counted = exploration.counted();
+        let search = exploration.world().exhaustive();
+        let left = search.filter(|_| !is_over).map(|search| {
+            // The oldest branches have the largest subtrees.
+            let mut parts: Vec<Vec<Item>> = Vec::new();
+            while parts.len() + 1 < pieces {
+                let Some(item) = search.give() else { break };
+                parts.push(vec![item]);
+            }
+            parts.push(search.give_all());
+            parts.retain(|part| !part.is_empty());
+            parts
+        });
+        (counted, left.unwrap_or_default())
+    });
+    let text = |item: &Item| item.to_text(|site| places.to_text(site));
+    let items = pieces.iter().map(|piece| piece.iter().map(text).collect());
+    let mut facts: Vec<(String, String)> = Vec::new();
+    let mut fact = |name: String| facts.push((name, String::new()));
+    if counted.cut_short {
+        fact(CUT_SHORT.to_owned());
+    }
+    if own.context.has_foreign_threads() {
+        fact(FOREIGN_THREADS.to_owned());
+    }
+    let locals = own.context.shared_locals();
+    let known = locals
+        .known
+        .iter()
+        .map(|name| format!("{SHARED_LOCAL}{name}"));
+    let unclear = locals
+        .unclear
+        .iter()
+        .map(|name| format!("{UNCLEAR_LOCAL}{name}"));
+    known.chain(unclear).for_each(&mut fact);
+    for warning in &own.report.warnings {
+        let (kind, message) = warning.gist();
+        let token = warning.schedule.to_token();
+        facts.push((format!("{WARNING}{kind}: {message}"), token));
+    }
+    let CutCounts {
+        too_long,
+        left_polling,
+        out_of_time,
+    } = counted.cuts;
+    let sums = [
+        (RUNS, counted.runs),
+        (EXECUTIONS, counted.executions),
+        (DISCARDED, counted.discarded),
+        (TOO_LONG, too_long),
+        (LEFT_POLLING, left_polling),
+        (OUT_OF_TIME, out_of_time),
+        (DROPPED_STACKS, own.context.dropped_stacks() as u64),
+    ];
+    PartResults {
+        sums: sums.map(|(name, sum)| (name.to_owned(), sum)).into(),
+        facts: facts.into_iter().collect(),
+        failures: own.report.failures.iter().map(found).collect(),
+        items: items.collect(),
+        classes: Vec::new(),
+        is_over,
+        is_last: events::is_interrupted(),
+    }
+}
+
+fn found(failure: &Failure) -> FoundFailure {
+    let (kind, message) = failure.gist();
+    let pair = failure.critical.as_ref();
+    FoundFailure {
+        execution: failure.execution,
+        schedule: failure.schedule.to_token(),
+        search: failure.search.clone(),
+        pair: pair.map(pairs::to_text).unwrap_or_default(),
+        headline: format!("{kind}: {message}"),
+    }
+}
+
+/// Makes the results of all parts those of the check.
+pub(super) fn conclude<'a>(
+    worker: &mut Worker<'a, '_>,
+    job: Job<'a>,
+    totals: Totals,
+) -> (bool, Option<EndReason>) {
+    let Totals {
+        results,
+        is_exhausted,
+        is_out_of_time,
+        classes,
+        is_estimated,
+        resume,
+    } = totals;
+    let sum = |name: &str| results.sums.get(name).copied().unwrap_or(0);
+    let has = |name: &str| results.facts.contains_key(name);
+    // `Auto` ends with the exhaustive search, or with samplers.
+    let is_search = match job.checker.strategy {
+        Strategy::Exhaustive => true,
+        Strategy::Auto => !has(CONTINUED),
+        _ => false,
+    };
+    let check = job.fatal.check.as_ref().map(CheckName::to_string);
+    write_fingerprints(&check.unwrap_or_default(), sum(FINGERPRINTS));
+    if job.checker.strategy == Strategy::Auto {
+        write_fingerprints("streams", sum(STREAM_FINGERPRINTS));
+    }
+    let cuts = CutCounts {
+        too_long: sum(TOO_LONG),
+        left_polling: sum(LEFT_POLLING),
+        out_of_time: sum(OUT_OF_TIME),
+    };
+    let (runs, executions) = (sum(RUNS), sum(EXECUTIONS));
+    let tally = Tally::new(runs, executions, sum(DISCARDED), has(CUT_SHORT), cuts);
+    worker.context.with_exploration(|exploration| {
+        if is_exhausted && is_search {
+            let search = sized_search(job.checker).idle().counting_from(executions);
+            exploration.world().set_strategy(search);
+        }
+        exploration.absorb(tally);
+    });
+    worker.counted_elsewhere = match is_search {
+        // No class repeats in a search.
+        true => Some(CountedElsewhere {
+            classes: executions,
+            is_estimated: false,
+        }),
+        false => Some(CountedElsewhere {
+            classes,
+            is_estimated,
+        }),
+    };
+    worker.is_out_of_time = is_out_of_time;
+    worker.dropped_stacks += usize::try_from(sum(DROPPED_STACKS)).unwrap_or(usize::MAX);
+    worker.has_foreign_threads |= has(FOREIGN_THREADS);
+    for fact in results.facts.keys() {
+        if let Some(name) = fact.strip_prefix(SHARED_LOCAL) {
+            worker.shared_locals.known.insert(name.to_owned());
+        } else if let Some(name) = fact.strip_prefix(UNCLEAR_LOCAL) {
+            worker.shared_locals.unclear.insert(name.to_owned());
+        }
+    }
+    let failures: Vec<Failure> = results.failures.iter().map(|one| again(job, one)).collect();
+    for failure in failures {
+        let known = &worker.report.failures;
+        if known.iter().all(|other| other.gist() != failure.gist()) {
+            worker.add_known(vec![failure]);
+        }
+    }
+    let warnings = (results.facts.iter()).filter(|(fact, _)| fact.starts_with(WARNING));
+    for warning in warnings.flat_map(|(_, token)| known_schedules::found_again(job, token).1) {
+        let known = &mut worker.report.warnings;
+        if known.iter().all(|other| other.gist() != warning.gist()) {
+            known.push(warning);
+        }
+    }
+    if results.is_over {
+        worker.is_over = true;
+        return (true, Some(EndReason::Failure));
+    }
+    if is_out_of_time {
+        return (false, Some(EndReason::Budget));
+    }
+    if !is_exhausted && resume.is_none() {
+        return (false, Some(EndReason::Budget));
+    }
+    if !is_exhausted {
+        worker.report.resume = resume;
+        wait_for_signal();
+        return (false, Some(EndReason::Interrupted));
+    }
+    if !is_search {
+        return (false, None);
+    }
+    let budget = phases::whole_budget(job.checker, job.deadline);
+    let is_over = worker.explore(job.body, job.place, &budget, "exhaustive");
+    (is_over, Some(EndReason::Exhausted))
+}
+
+/// Replays a failure.
+///
+/// # Panics
+///
+/// If the schedule does not fail here: the test must not pass then.
+fn again(job: Job<'_>, found: &FoundFailure) -> Failure {
+    let (failures, _) = known_schedules::found_again(job, &found.schedule);
+    let Some(mut failure) = failures.into_iter().next() else {
+        panic!(
+            "raddle: another machine has found a failure that does not occur here\n\n  {}\n\nIts schedule is {}",
+            found.headline, found.schedule
+        );
+    };
+    failure.execution = found.execution;
+    failure.search.clone_from(&found.search);
+    failure.critical = pairs::of_text(&found.pair);
+    failure
+}
+
+/// Waits for the signal that interrupted the search, which may come after the message about it.
+fn wait_for_signal() {
+    let start = Instant::now();
+    while !events::is_interrupted() && start.elapsed() < SIGNAL {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The file that `RADDLE_SELF_TEST=fingerprints:FILE` names, for tests of raddle itself.
+fn fingerprint_file() -> Option<&'static str> {
+    static FILE: OnceLock<Option<String>> = OnceLock::new();
+    let read = || {
+        let text = std::env::var("RADDLE_SELF_TEST").ok()?;
+        Some(text.strip_prefix("fingerprints:")?.to_owned())
+    };
+    FILE.get_or_init(read).as_deref()
+}
+
+pub(super) fn sums_fingerprints() -> bool {
+    fingerprint_file().is_some()
+}
+
+/// Appends the sum of the fingerprints of all executions that count.
+fn write_fingerprints(name: &str, sum: u64) {
+    let Some(path) = fingerprint_file() else {
+        return;
+    };
+    let line = format!("{name} {sum}\n");
+    let file = std::fs::File::options()
+        .append(true)
+        .create(true)
+        .open(path);
+    let written = file.and_then(|mut file| io::Write::write_all(&mut file, line.as_bytes()));
+    written.unwrap_or_else(|error| panic!("raddle: {path}: {error}"));
+}

@@ -1,8 +1,10 @@
 //! Running a test.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use raddle::{Checker, FailureKind, Strategy};
+use raddle_check::runtime;
 
 use crate::config::{Config, MaxSteps};
 use crate::current::{Draws, with_state};
@@ -56,7 +58,13 @@ impl<S: Scheduler + 'static> Runner<S> {
         let own = scheduler.__own().filter(|_| max_steps.is_none());
         let Some(own) = own else {
             let guarded = Guarded::new(Driven::new(scheduler, max_steps));
-            let report = drive(checker, &guarded).run(body(f, Draws::Scheduler));
+            let checker = drive(checker, &guarded);
+            let run = || checker.run(body(f, Draws::Scheduler));
+            let report = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+                // A panic of the scheduler fails the test as it is.
+                let own = guarded.on_owner(Driven::take_panic).flatten();
+                resume_unwind(own.unwrap_or(panic))
+            });
             conclude(&report, &config);
             return guarded
                 .on_owner(|driven| driven.executions)
@@ -87,6 +95,9 @@ impl<S: Scheduler + 'static> Runner<S> {
 fn body(f: impl Fn() + Send + Sync, draws: Draws) -> impl Fn() + Send + Sync {
     move || {
         with_state(|state| state.draws = draws);
+        if let Some(context) = runtime::current() {
+            context.check_last_destructors();
+        }
         f();
     }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::mem::ManuallyDrop;
 
+use raddle_check::runtime;
+
 use crate::current::{Inherited, TaskId, TaskName, set_name_for_task};
 
 pub use raddle::thread::{
@@ -176,12 +178,22 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Starts a thread in this scope.
+    ///
+    /// # Panics
+    ///
+    /// In a destructor after the end of the execution, where no thread runs any more.
     #[track_caller]
     pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
     where
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
+        let has_ended = runtime::current().is_some_and(runtime::Context::has_stopped);
+        // The scope would return without the effects of the thread.
+        assert!(
+            !has_ended || panicking(),
+            "a destructor spawned a scoped thread while the execution was being torn down, where it cannot run"
+        );
         let inherited = Inherited::from_parent();
         let handle = self.0.spawn(f);
         inherit(inherited, handle.thread());

@@ -48,6 +48,20 @@ fn failure<R>(test: impl FnOnce() -> R) -> String {
     }
 }
 
+/// Returns the text of the failure and the schedule that was written.
+fn recorded(test: impl FnOnce(Config)) -> (String, String) {
+    static NUMBER: StdAtomicUsize = StdAtomicUsize::new(0);
+    let (process, number) = (std::process::id(), NUMBER.fetch_add(1, SeqCst));
+    let directory = std::env::temp_dir().join(format!("raddle-shuttle-{process}-{number}"));
+    std::fs::create_dir_all(&directory).unwrap();
+    let mut config = Config::new();
+    config.failure_persistence = FailurePersistence::File(Some(directory.clone()));
+    let text = failure(|| test(config));
+    let schedule = std::fs::read_to_string(directory.join("schedule000.txt")).unwrap();
+    std::fs::remove_dir_all(directory).unwrap();
+    (text, schedule)
+}
+
 fn schedulers() -> Vec<Box<dyn Scheduler + Send>> {
     vec![
         Box::new(RandomScheduler::new_from_seed(7, 100)),
@@ -98,11 +112,11 @@ impl<S: Scheduler> Scheduler for Wrapped<S> {
 #[test]
 fn schedulers_of_users_find_the_lost_update_and_are_replayed() {
     for scheduler in schedulers() {
-        let text = failure(|| Runner::new(Wrapped(scheduler), Config::new()).run(lost_update));
+        let run = |config| drop(Runner::new(Wrapped(scheduler), config).run(lost_update));
+        let (text, schedule) = recorded(run);
         assert!(text.contains("an update was lost"), "{text}");
-        let token = text.split("failing schedule:\n\"\n").nth(1).unwrap();
-        let token = token.split("\n\"").next().unwrap().to_owned();
-        assert!(failure(|| shuttle::replay(lost_update, &token)).contains("an update was lost"));
+        let again = failure(|| shuttle::replay(lost_update, &schedule));
+        assert!(again.contains("an update was lost"), "{again}");
     }
     for scheduler in schedulers() {
         assert!(Runner::new(Wrapped(scheduler), Config::new()).run(correct_update) > 1);
@@ -187,17 +201,15 @@ fn a_failure_is_written_as_the_configuration_says() {
     config.failure_persistence = FailurePersistence::None;
     let text =
         failure(|| Runner::new(DfsScheduler::new(None, false), config.clone()).run(lost_update));
-    assert!(
-        text.contains("an update was lost") && !text.contains("schedule"),
-        "{text}"
-    );
+    let lost = "assertion `left == right` failed: an update was lost\n  left: 1\n right: 2";
+    assert_eq!(text, lost);
 
     let directory = std::env::temp_dir().join(format!("raddle-shuttle-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     config.failure_persistence = FailurePersistence::File(Some(directory.clone()));
     let text = failure(|| Runner::new(DfsScheduler::new(None, false), config).run(lost_update));
-    let path = text.split("persisted to file: ").nth(1).unwrap();
-    let path = path.lines().next().unwrap().to_owned();
+    assert_eq!(text, lost);
+    let path = directory.join("schedule000.txt");
     let again = failure(|| shuttle::replay_from_file(lost_update, &path));
     assert!(again.contains("an update was lost"), "{again}");
     std::fs::remove_dir_all(directory).unwrap();
@@ -302,10 +314,10 @@ fn random_numbers_differ_between_executions_and_are_replayed() {
     assert_eq!(seen.lock().unwrap().len(), 200);
 
     let draws = || assert!(thread_rng().r#gen_range(0..10) != 7, "seven");
-    let text = failure(|| shuttle::check_random_with_seed(draws, 3, 1_000));
-    let token = text.split("failing schedule:\n\"\n").nth(1).unwrap();
-    let token = token.split("\n\"").next().unwrap().to_owned();
-    assert!(failure(|| shuttle::replay(draws, &token)).contains("seven"));
+    let scheduler = RandomScheduler::new_from_seed(3, 1_000);
+    let (text, schedule) = recorded(|config| drop(Runner::new(scheduler, config).run(draws)));
+    assert_eq!(text, "seven");
+    assert_eq!(failure(|| shuttle::replay(draws, &schedule)), "seven");
 }
 
 #[test]

@@ -75,6 +75,7 @@ fn run_once(context: &Context, body: &dyn Fn(), place: &'static Location<'static
     context.unordered_drops.borrow_mut().clear();
     context.undropped.borrow_mut().clear();
     context.last_panics.borrow_mut().clear();
+    context.leftovers.begin();
     context.progress.take_fault();
     context.start_watching();
     context.progress.show(context);
@@ -173,6 +174,7 @@ impl Context {
     fn run_body(&self, thread: ThreadId, place: &'static Location<'static>, body: impl FnOnce()) {
         if self.phase.get() != Phase::Running && self.begin_apart(thread) {
             // The body never began: only its captures are dropped, which runs user code too.
+            self.cancel();
             let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
         } else if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
             self.note_panic(&*payload);

@@ -19,6 +19,7 @@ mod home;
 pub(crate) mod identity;
 mod image;
 pub(crate) mod interrupts;
+mod leftovers;
 mod locals;
 pub mod native;
 mod overflow;
@@ -63,8 +64,10 @@ pub use abandon::Abandoned;
 pub use cells::Ongoing;
 pub(crate) use coroutine::run_execution;
 pub use identity::Identity;
+pub use leftovers::FOUND_AT_END;
 pub use locals::{FoundLocal, LocalId};
 pub(crate) use overflow::install as install_overflow_handler;
+pub use panics::panicked_literal;
 pub(crate) use panics::{install_hook, message as panic_message};
 pub(crate) use progress::Progress;
 pub(crate) use sites::Places;
@@ -136,6 +139,7 @@ pub struct Context {
     unwinding: Cell<usize>,
     /// Number of threads in this check whose stacks were dropped without unwinding.
     dropped_stacks: Cell<usize>,
+    leftovers: leftovers::Leftovers,
     /// The last panic of each thread that the hook has recorded.
     last_panics: RefCell<Vec<panics::Noted>>,
     stamp: Cell<u64>,
@@ -195,6 +199,7 @@ impl Context {
             // panics.
             unwinding: Cell::new(usize::from(std::thread::panicking())),
             dropped_stacks: Cell::new(0),
+            leftovers: leftovers::Leftovers::default(),
             last_panics: RefCell::default(),
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),

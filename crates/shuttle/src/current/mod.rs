@@ -11,7 +11,7 @@ use std::sync::Arc;
 use raddle_check::runtime;
 
 use execution::current_task;
-pub(crate) use execution::{Draws, counted_from, with_state};
+pub(crate) use execution::{Draws, counted_from, drop_labels_at_end, with_state};
 
 pub use labels::Labels;
 pub(crate) use tags::TagOfTask;
@@ -99,14 +99,17 @@ impl Debug for ChildLabelFn {
     }
 }
 
-/// Returns the number of events so far, at which the scheduler could switch.
+/// Returns the number of events so far, at which the scheduler could switch, and of operations of destructors after
+/// the end of the execution.
 ///
 /// # Panics
 ///
 /// Outside a test.
 #[track_caller]
 pub fn context_switches() -> usize {
-    inside().with_world(|world| world.state().execution().events.len())
+    let context = inside();
+    let events = context.with_world(|world| world.state().execution().events.len());
+    events + context.operations_after_stop()
 }
 
 /// Allows the execution as many steps from here on as it was allowed at its beginning.
@@ -201,6 +204,7 @@ pub fn with_labels_for_task<F, T>(task_id: TaskId, f: F) -> T
 where
     F: FnOnce(&mut Labels) -> T,
 {
+    drop_labels_at_end();
     let mut labels = with_state(|state| state.labels.remove(&task_id)).unwrap_or_default();
     let result = f(&mut labels);
     with_state(|state| state.labels.insert(task_id, labels));
@@ -229,7 +233,9 @@ pub fn get_name_for_task(task_id: TaskId) -> Option<TaskName> {
 
 /// Sets the name of a task and returns the earlier one.
 pub fn set_name_for_task(task_id: TaskId, task_name: impl Into<TaskName>) -> Option<TaskName> {
-    set_label_for_task(task_id, task_name.into())
+    // A name has no destructor of the test's, so it need not be dropped at the end.
+    let name: TaskName = task_name.into();
+    with_state(|state| state.labels.entry(task_id).or_default().insert(name))
 }
 
 /// Labels and tag of a task that is about to be created.

@@ -47,8 +47,9 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// Lets other tasks run first.
-pub async fn yield_now() {
-    tasks::yield_now().await;
+#[track_caller]
+pub fn yield_now() -> impl Future<Output = ()> {
+    tasks::yield_now()
 }
 
 /// Waits for the end of a task. Dropping it detaches the task: the test ends without waiting for it.

@@ -24,6 +24,9 @@ pub(super) enum Exit {
     Crashed,
 }
 
+/// Maximum bytes of a body that is moved onto its stack; corosensei refuses more than 1,024 with its own captures.
+const MAX_CAPTURES: usize = 896;
+
 pub(super) type Coroutine = corosensei::Coroutine<(), (), Exit, DefaultStack>;
 
 /// The substrate's state of one modelled thread.
@@ -129,6 +132,27 @@ impl Context {
     /// The borrows of `body` must live until the coroutine has ended.
     #[inline(always)]
     pub(super) unsafe fn put_coroutine(
+        &self,
+        home: &Home,
+        thread: ThreadId,
+        body: impl FnOnce(&Context, ThreadId),
+    ) -> Guard {
+        if size_of_val(&body) <= MAX_CAPTURES {
+            // SAFETY: as for this function.
+            return unsafe { self.put_small_coroutine(home, thread, body) };
+        }
+        let body = Box::new(body);
+        // SAFETY: as for this function.
+        unsafe { self.put_small_coroutine(home, thread, |context, thread| body(context, thread)) }
+    }
+
+    /// Does the same as [`put_coroutine`](Self::put_coroutine), for a body with few captures.
+    ///
+    /// # Safety
+    ///
+    /// As for that function.
+    #[inline(always)]
+    unsafe fn put_small_coroutine(
         &self,
         home: &Home,
         thread: ThreadId,

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::panic::panic_any;
 use std::path::{Path, PathBuf};
 
-use raddle::{Failure, FailureKind, Report};
+use raddle::{Failure, FailureKind, Report, Wait};
 use raddle_check::runtime::{FOUND_AT_END, panicked_literal};
 
 use crate::config::{Config, FailurePersistence, MaxSteps};
@@ -91,7 +91,7 @@ fn in_words_of_shuttle(failure: &Failure, config: &Config) -> Option<String> {
         }
         (FailureKind::Deadlock, _) => {
             let mut waits = failure.waits.iter();
-            let own = waits.find(|wait| wait.on == Some(wait.thread))?;
+            let own = waits.find(|wait| holds_it(failure, wait))?;
             let kind = ["Mutex", "RwLock"].into_iter();
             let kind = kind.filter(|kind| own.what.starts_with(kind)).last()?;
             let thread = failure.trace.threads[own.thread].title();
@@ -101,6 +101,17 @@ fn in_words_of_shuttle(failure: &Failure, config: &Config) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// True when a thread waits for a lock that it holds itself.
+fn holds_it(failure: &Failure, wait: &Wait) -> bool {
+    let (holds, waits) = (
+        format!(" holds {} (", wait.what),
+        format!(" for {}", wait.what),
+    );
+    let thread = failure.trace.threads[wait.thread].title();
+    let mut lines = failure.message.lines();
+    lines.any(|line| line.starts_with(thread) && line.contains(&holds) && line.contains(&waits))
 }
 
 fn printed(failure: &Failure) -> String {

@@ -59,7 +59,7 @@ impl<S: Scheduler + 'static> Runner<S> {
         let Some(own) = own else {
             let guarded = Guarded::new(Driven::new(scheduler, max_steps));
             let checker = drive(checker, &guarded);
-            let run = || checker.run(body(f, Draws::Scheduler));
+            let run = || checker.run(body(f, Draws::Scheduler, false));
             let report = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
                 // A panic of the scheduler fails the test as it is.
                 let own = guarded.on_owner(Driven::take_panic).flatten();
@@ -79,7 +79,7 @@ impl<S: Scheduler + 'static> Runner<S> {
             Some(executions) => checker = checker.max_executions(executions as u64),
             None => {}
         }
-        let body = body(f, own.draws);
+        let body = body(f, own.draws, own.may_enumerate);
         let mut report = checker.clone().run(&body);
         let differs = |failure: &raddle::Failure| failure.kind == FailureKind::Nondeterminism;
         if own.may_enumerate && report.failures.first().is_some_and(differs) {
@@ -92,9 +92,12 @@ impl<S: Scheduler + 'static> Runner<S> {
 }
 
 /// Returns the body of the check.
-fn body(f: impl Fn() + Send + Sync, draws: Draws) -> impl Fn() + Send + Sync {
+fn body(f: impl Fn() + Send + Sync, draws: Draws, is_search: bool) -> impl Fn() + Send + Sync {
     move || {
-        with_state(|state| state.draws = draws);
+        with_state(|state| {
+            state.draws = draws;
+            state.is_search = is_search;
+        });
         if let Some(context) = runtime::current() {
             context.check_last_destructors();
         }

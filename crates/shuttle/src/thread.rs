@@ -6,12 +6,29 @@ use std::mem::ManuallyDrop;
 
 use raddle_check::runtime;
 
-use crate::current::{Inherited, TaskId, TaskName, set_name_for_task};
+use crate::current::{Inherited, TaskId, TaskName, current_task, set_name_for_task, with_state};
 
 pub use raddle::thread::{
-    AccessError, LocalKey, Result, available_parallelism, panicking, park, park_timeout, sleep,
-    yield_now,
+    AccessError, LocalKey, Result, available_parallelism, panicking, park_timeout, sleep, yield_now,
 };
+
+/// Waits for the token of the calling thread. It may return without the token, in each execution once for each thread.
+#[track_caller]
+pub fn park() {
+    // A search leaves out spurious wake-ups, because shuttle has none of condition variables.
+    if may_return_early() && raddle::choose(0..2) == 1 {
+        return;
+    }
+    raddle::thread::park();
+}
+
+/// True when a search has to choose whether a call of [`park`] returns at once.
+fn may_return_early() -> bool {
+    let Some(task) = current_task() else {
+        return false;
+    };
+    with_state(|state| state.is_search && state.woken_early.insert(task))
+}
 
 /// Identifies a thread of an execution; converts to the number of its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -197,3 +197,24 @@ fn a_failure_has_the_story_and_the_schedule() {
 fn clocks_are_empty() {
     shuttle::check(|| assert!(shuttle::current::clock().is_empty()));
 }
+
+/// Of two threads that park once each, either may return without the token. A search has both cases, and still finds
+/// the deadlock.
+#[test]
+fn park_may_return_without_the_token_in_a_search() {
+    let [tokens, _] = results(|| {
+        let token = Arc::new(AtomicUsize::new(0));
+        let given = Arc::clone(&token);
+        let thread = thread::spawn(move || {
+            thread::park();
+            given.load(SeqCst)
+        });
+        token.store(1, SeqCst);
+        thread.thread().unpark();
+        thread.join().unwrap()
+    });
+    assert_eq!(tokens, [0, 1].into());
+    let waits = || thread::spawn(thread::park).join().unwrap();
+    let panic = catch_unwind(|| shuttle::check_dfs(waits, None)).unwrap_err();
+    assert!(panic.downcast_ref::<String>().unwrap().contains("deadlock"));
+}

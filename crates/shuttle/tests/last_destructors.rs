@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize as StdAtomicUsize, Ordering::SeqCst};
 use shuttle::future::JoinError;
 use shuttle::scheduler::RandomScheduler;
 use shuttle::sync::atomic::AtomicBool;
-use shuttle::sync::{Mutex, RwLock, mpsc};
+use shuttle::sync::{Condvar, Mutex, RwLock, mpsc};
 use shuttle::{Config, MaxSteps, Runner, current, future, thread};
 
 const EXECUTIONS: usize = 100;
@@ -137,6 +137,27 @@ fn a_destructor_waits_by_yielding_until_a_blocked_sender_is_gone() {
             assert_eq!(receiver.try_recv(), Ok(3));
             end();
         });
+    });
+}
+
+/// A task that waits on a condition variable is unwound, and its destructor notifies that.
+#[test]
+fn a_destructor_notifies_the_condition_that_its_task_waited_for() {
+    ends(1, |end| {
+        let shared = Arc::new((Mutex::new(()), Condvar::new()));
+        let (begun, begins) = mpsc::channel();
+        drop(future::spawn_local(async move {
+            let notified = Arc::clone(&shared);
+            let _last = OnDrop(move || {
+                notified.1.notify_all();
+                end();
+            });
+            let guard = shared.0.lock().unwrap();
+            begun.send(()).unwrap();
+            let _guard = shared.1.wait(guard).unwrap();
+            std::future::pending::<()>().await;
+        }));
+        begins.recv().unwrap();
     });
 }
 

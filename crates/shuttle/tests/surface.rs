@@ -1,20 +1,23 @@
 //! Shuttle's public names with raddle behind them.
 
 use std::collections::{BTreeSet, HashSet};
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize as StdAtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex as StdMutex};
+use std::task::Poll;
 
 use shuttle::current;
 use shuttle::future;
-use shuttle::future::batch_semaphore::{BatchSemaphore, Fairness, TryAcquireError};
+use shuttle::future::batch_semaphore::{Acquire, BatchSemaphore, Fairness, TryAcquireError};
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::scheduler::{
     DfsScheduler, PctScheduler, RandomScheduler, ReplayScheduler, RoundRobinScheduler, Schedule,
     Scheduler, Task, TaskId, UncontrolledNondeterminismCheckScheduler, UrwRandomScheduler,
 };
-use shuttle::sync::Mutex;
 use shuttle::sync::atomic::{AtomicU128, AtomicUsize};
+use shuttle::sync::{Mutex, mpsc};
 use shuttle::thread;
 use shuttle::{Config, FailurePersistence, MaxSteps, PortfolioRunner, Runner};
 
@@ -452,6 +455,50 @@ fn a_fair_semaphore_serves_in_order_and_any_other_in_each_order() {
     }
 }
 
+/// A request outlives the task that has polled it first, and may have been polled by another one since.
+#[test]
+fn a_request_of_a_task_that_has_ended_keeps_no_permits() {
+    shuttle::lazy_static! {
+        static ref SEMAPHORE: BatchSemaphore = BatchSemaphore::new(0, Fairness::StrictlyFair);
+    }
+    type Request = Pin<Box<Acquire<'static>>>;
+    async fn waits(request: &mut Request) -> bool {
+        poll_fn(|context| Poll::Ready(request.as_mut().poll(context).is_pending())).await
+    }
+    for is_polled_again in [false, true] {
+        shuttle::check_dfs(
+            move || {
+                let (sender, receiver) = mpsc::channel();
+                let first = future::spawn(async move {
+                    let mut request = Box::pin(SEMAPHORE.acquire(1));
+                    assert!(waits(&mut request).await);
+                    sender.send(request).unwrap();
+                });
+                let mut request: Request = receiver.recv().unwrap();
+                if !is_polled_again {
+                    future::block_on(first).unwrap();
+                    SEMAPHORE.release(1);
+                    assert_eq!(SEMAPHORE.available_permits(), 1);
+                    future::block_on(request).unwrap();
+                    assert_eq!(SEMAPHORE.available_permits(), 0);
+                    return;
+                }
+                let (polled, is_polled) = mpsc::channel();
+                let second = future::spawn(async move {
+                    assert!(waits(&mut request).await);
+                    polled.send(()).unwrap();
+                    request.await.unwrap();
+                });
+                future::block_on(first).unwrap();
+                is_polled.recv().unwrap();
+                SEMAPHORE.release(1);
+                future::block_on(second).unwrap();
+            },
+            None,
+        );
+    }
+}
+
 #[test]
 fn atomics_of_128_bits_are_indivisible() {
     let seen = Arc::new(StdMutex::new(BTreeSet::new()));
@@ -485,6 +532,24 @@ fn statics_and_thread_locals_are_new_in_each_execution() {
         assert_eq!(LOCAL.replace(4), 3);
     });
     assert_eq!(runs, 10);
+}
+
+/// Large values of a thread or task are moved to it, whatever stack that has.
+#[test]
+fn threads_and_tasks_may_have_large_values() {
+    fn values<const N: usize>() {
+        let values = [7_u8; N];
+        let sum = move || values.iter().map(|&it| usize::from(it)).sum::<usize>();
+        assert_eq!(thread::spawn(sum).join().unwrap(), 7 * N);
+        let task = future::spawn(async move {
+            future::yield_now().await;
+            sum()
+        });
+        assert_eq!(future::block_on(task).unwrap(), 7 * N);
+    }
+    for test in [values::<8>, values::<900>, values::<1_000>, values::<4_000>] {
+        shuttle::check_dfs(test, None);
+    }
 }
 
 #[test]

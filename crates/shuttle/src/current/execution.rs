@@ -1,6 +1,6 @@
 //! State of the running execution that raddle does not have: labels, tags and random numbers.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 use std::thread::ThreadId;
@@ -32,6 +32,12 @@ pub(crate) struct State {
     /// Number of resources that were created at each place.
     pub(crate) created: HashMap<&'static Location<'static>, u32>,
     pub(crate) draws: Draws,
+    /// True when all classes are run, and not some of them.
+    pub(crate) is_search: bool,
+    /// Tasks that had to choose whether a call of `park` returns at once.
+    pub(crate) woken_early: BTreeSet<TaskId>,
+    /// Tasks of futures that are done.
+    ended: BTreeSet<TaskId>,
     /// Number of events at which the steps were counted anew.
     pub(crate) counted_from: usize,
 }
@@ -74,6 +80,24 @@ pub(crate) fn current_task() -> Option<TaskId> {
         _ => None,
     };
     Some(stands_in.unwrap_or(thread.into()))
+}
+
+/// Marks the calling task as one whose future is done.
+pub(crate) fn mark_ended() {
+    if let Some(task) = current_task() {
+        with_state(|state| state.ended.insert(task));
+    }
+}
+
+/// True when the future of the task is done, or its thread has ended.
+pub(crate) fn has_ended(task: TaskId) -> bool {
+    let has_ended = |context: &runtime::Context| {
+        context.with_world(|world| {
+            let thread = &world.state().execution().threads[usize::from(task)];
+            thread.end.is_some()
+        })
+    };
+    with_state(|state| state.ended.contains(&task)) || runtime::current().is_some_and(has_ended)
 }
 
 /// Has the labels and tags of all tasks dropped at the end of the execution, each as its task.

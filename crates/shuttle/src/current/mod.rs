@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use raddle_check::runtime;
 
-use execution::current_task;
-pub(crate) use execution::{Draws, counted_from, drop_labels_at_end, with_state};
+pub(crate) use execution::{
+    Draws, counted_from, current_task, drop_labels_at_end, has_ended, mark_ended, with_state,
+};
 
 pub use labels::Labels;
 pub(crate) use tags::TagOfTask;

@@ -50,8 +50,11 @@ PYTHON
         touch "$checker/edited"
     fi
     case $checker in
-    shuttle) dependency="version = \"=$version\"" ;;
-    raddle) dependency="package = \"raddle-shuttle\", path = \"$here/crates/shuttle\"" ;;
+    shuttle) dependency="version = \"=$version\", features = [\"vector-clocks\"]" ;;
+    raddle)
+        dependency="package = \"raddle-shuttle\", path = \"$here/crates/shuttle\""
+        dependency="$dependency, features = [\"vector-clocks\", \"tracing\"]"
+        ;;
     esac
     cat >"$checker/Cargo.toml" <<MANIFEST
 [package]
@@ -63,7 +66,7 @@ path = "empty/lib.rs"
 [features]
 annotation = []
 [dependencies]
-shuttle = { $dependency, features = ["vector-clocks"] }
+shuttle = { $dependency }
 [dev-dependencies]
 futures = "0.3.15"
 pin-project = "1.1.3"

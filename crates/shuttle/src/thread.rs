@@ -150,6 +150,7 @@ impl Builder {
 }
 
 /// Gives labels to a thread of the test that was just created.
+#[track_caller]
 fn inherit(labels: Inherited, thread: &raddle::thread::Thread) {
     if let Some(index) = thread.id().__index() {
         labels.give_to(index.into());

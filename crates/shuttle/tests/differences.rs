@@ -218,3 +218,33 @@ fn park_may_return_without_the_token_in_a_search() {
     let panic = catch_unwind(|| shuttle::check_dfs(waits, None)).unwrap_err();
     assert!(panic.downcast_ref::<String>().unwrap().contains("deadlock"));
 }
+
+/// Tasks meet in a value of std's, whose order of uses decides how the program goes on. Every order of the tasks is run,
+/// with the steps that shuttle has: each operation of raddle's as a step would be too many to end.
+#[test]
+fn tasks_meet_values_of_std_in_every_order() {
+    let [seen, _] = results(|| {
+        let (lock, order) = (
+            Arc::new(Mutex::new(())),
+            Arc::new(StdMutex::new(Vec::new())),
+        );
+        let tasks = [0, 1, 2].map(|task| {
+            let order = Arc::clone(&order);
+            let lock = Arc::clone(&lock);
+            future::spawn(async move {
+                drop(lock.lock());
+                order.lock().unwrap().push(task);
+                drop(lock.lock());
+            })
+        });
+        for task in tasks {
+            future::block_on(task).unwrap();
+        }
+        let order = order.lock().unwrap().clone();
+        for _ in 0..order[0] {
+            drop(lock.lock());
+        }
+        order
+    });
+    assert_eq!(seen.len(), 6, "{seen:?}");
+}

@@ -150,6 +150,7 @@ fn a_destructor_notifies_the_condition_that_its_task_waited_for() {
             let notified = Arc::clone(&shared);
             let _last = OnDrop(move || {
                 notified.1.notify_all();
+                notified.1.notify_one();
                 end();
             });
             let guard = shared.0.lock().unwrap();

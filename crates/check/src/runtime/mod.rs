@@ -44,6 +44,7 @@ use std::time::Instant;
 
 use raddle_engine::check::foreign::ForeignUse;
 use raddle_engine::check::memory_error::Moment;
+use raddle_engine::memory::happens_before;
 use raddle_engine::object::Object;
 use raddle_engine::object::once::Once;
 use raddle_engine::{
@@ -315,6 +316,11 @@ impl Context {
     pub fn thread_path(&self) -> ThreadPath {
         let exploration = self.exploration.borrow();
         exploration.execution().path(self.thread.get())
+    }
+
+    /// Returns the clock of the events that happen before the next event of a thread. Computed from all events.
+    pub fn clock_of(&self, thread: ThreadId) -> Vec<u32> {
+        happens_before::clock_of(self.exploration.borrow().execution(), thread)
     }
 
     /// Returns the number of threads whose stacks were dropped without unwinding.

@@ -36,6 +36,9 @@ pub(crate) struct State {
     pub(crate) is_search: bool,
     /// Tasks that had to choose whether a call of `park` returns at once.
     pub(crate) woken_early: BTreeSet<TaskId>,
+    /// True while an access to this state is reported.
+    #[cfg(feature = "tracing")]
+    pub(crate) is_reported: bool,
     /// Tasks of futures that are done.
     ended: BTreeSet<TaskId>,
     /// Number of events at which the steps were counted anew.

@@ -1,19 +1,23 @@
 //! The running execution and the calling task.
 
+mod clock;
 mod execution;
 mod labels;
 mod tags;
 
 use std::fmt::{self, Debug};
-use std::ops::Deref;
+use std::panic::Location;
 use std::sync::Arc;
 
 use raddle_check::runtime;
+
+use crate::trace;
 
 pub(crate) use execution::{
     Draws, counted_from, current_task, drop_labels_at_end, has_ended, mark_ended, with_state,
 };
 
+pub use clock::{VectorClock, clock, clock_for};
 pub use labels::Labels;
 pub(crate) use tags::TagOfTask;
 #[allow(deprecated, reason = "shuttle has them too")]
@@ -153,51 +157,10 @@ pub fn me() -> TaskId {
 
 #[track_caller]
 fn inside<'a>() -> &'a runtime::Context {
+    trace::accessed(Location::caller());
     runtime::current().unwrap_or_else(|| {
         panic!("`ExecutionState` is not set: no test of shuttle is running here")
     })
-}
-
-/// A clock without entries, as shuttle's without its feature `vector-clocks`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd)]
-pub struct VectorClock(());
-
-impl VectorClock {
-    /// Returns 0.
-    #[must_use]
-    pub fn get(&self, _task: usize) -> u32 {
-        0
-    }
-}
-
-impl Deref for VectorClock {
-    type Target = [u32];
-
-    fn deref(&self) -> &[u32] {
-        &[]
-    }
-}
-
-impl From<&[u32]> for VectorClock {
-    fn from(_clock: &[u32]) -> Self {
-        VectorClock(())
-    }
-}
-
-impl<const N: usize> From<&[u32; N]> for VectorClock {
-    fn from(_clock: &[u32; N]) -> Self {
-        VectorClock(())
-    }
-}
-
-/// Returns a clock without entries.
-pub fn clock() -> VectorClock {
-    VectorClock(())
-}
-
-/// Returns a clock without entries.
-pub fn clock_for(_task: TaskId) -> VectorClock {
-    VectorClock(())
 }
 
 /// Calls `f` with the labels of a task.
@@ -247,7 +210,9 @@ pub(crate) struct Inherited {
 
 impl Inherited {
     /// Returns those of the calling task.
+    #[track_caller]
     pub(crate) fn from_parent() -> Self {
+        trace::accessed(Location::caller());
         let parent = current_task();
         with_state(|state| Inherited {
             labels: parent
@@ -259,6 +224,7 @@ impl Inherited {
 
     /// Gives them to the task. The caller has performed no operation since it created the task, so that
     /// has not run.
+    #[track_caller]
     pub(crate) fn give_to(mut self, child: TaskId) {
         if let Some(ChildLabelFn(change)) = self.labels.get().cloned() {
             change(child, &mut self.labels);
@@ -271,5 +237,6 @@ impl Inherited {
                 state.tags.insert(child, tag);
             }
         });
+        trace::created(child, Location::caller());
     }
 }

@@ -73,6 +73,7 @@ pub struct JoinHandle<T> {
 }
 
 impl<T> JoinHandle<T> {
+    #[track_caller]
     fn of(handle: tasks::JoinHandle<T>, inherited: Inherited) -> Self {
         let thread = handle
             .__thread()

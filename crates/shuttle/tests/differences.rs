@@ -193,11 +193,6 @@ fn a_failure_has_the_story_and_the_schedule() {
     assert!(text.contains("\nfailing schedule:\n"), "{text}");
 }
 
-#[test]
-fn clocks_are_empty() {
-    shuttle::check(|| assert!(shuttle::current::clock().is_empty()));
-}
-
 /// Of two threads that park once each, either may return without the token. A search has both cases, and still finds
 /// the deadlock.
 #[test]

@@ -92,8 +92,8 @@ fn in_words_of_shuttle(failure: &Failure, config: &Config) -> Option<String> {
         (FailureKind::Deadlock, _) => {
             let mut waits = failure.waits.iter();
             let own = waits.find(|wait| holds_it(failure, wait))?;
-            let kind = ["Mutex", "RwLock"].into_iter();
-            let kind = kind.filter(|kind| own.what.starts_with(kind)).last()?;
+            let mut kinds = ["Mutex", "RwLock"].into_iter();
+            let kind = kinds.find(|kind| own.what.starts_with(kind))?;
             let thread = failure.trace.threads[own.thread].title();
             Some(format!(
                 "{thread} tried to acquire a {kind} it already holds\n"

@@ -14,7 +14,6 @@ mod runner;
 pub mod scheduler;
 pub mod sync;
 pub mod thread;
-mod trace;
 
 pub use checks::{
     check, check_dfs, check_pct, check_random, check_random_with_seed,

@@ -7,10 +7,9 @@ use raddle::{Checker, FailureKind, Report};
 use raddle_check::runtime;
 
 use crate::config::{Config, MaxSteps};
-use crate::current::{Draws, TaskId, with_state};
+use crate::current::{Draws, TaskId, trace, with_state};
 use crate::failure::conclude;
 use crate::scheduler::{Driven, EverySchedule, Guarded, Scheduler, as_shuttle, drive};
-use crate::trace;
 
 /// Bytes of stack of each task, at least.
 const MIN_STACK_SIZE: usize = 256 << 10;

@@ -31,7 +31,9 @@ fn orders_of_values_of_std_may_be_left_out() {
                 let order = Arc::clone(&order);
                 future::spawn(async move { order.lock().unwrap().push(task) })
             });
-            tasks.map(|task| future::block_on(task).unwrap());
+            for task in tasks {
+                future::block_on(task).unwrap();
+            }
             all.lock().unwrap().insert(order.lock().unwrap().clone());
         }));
         seen.lock().unwrap().len()
@@ -141,9 +143,10 @@ fn a_sleep_does_not_lower_a_priority() {
         };
         match is_random {
             true => shuttle::check_random_with_seed(test, 7, EXECUTIONS),
-            false => drop(
-                Runner::new(PctScheduler::new_from_seed(7, 1, EXECUTIONS), Config::new()).run(test),
-            ),
+            false => {
+                _ = Runner::new(PctScheduler::new_from_seed(7, 1, EXECUTIONS), Config::new())
+                    .run(test)
+            }
         }
         count.load(SeqCst)
     };

@@ -115,7 +115,7 @@ impl<S: Scheduler> Scheduler for Wrapped<S> {
 #[test]
 fn schedulers_of_users_find_the_lost_update_and_are_replayed() {
     for scheduler in schedulers() {
-        let run = |config| drop(Runner::new(Wrapped(scheduler), config).run(lost_update));
+        let run = |config| _ = Runner::new(Wrapped(scheduler), config).run(lost_update);
         let (text, schedule) = recorded(run);
         assert!(text.contains("an update was lost"), "{text}");
         let again = failure(|| shuttle::replay(lost_update, &schedule));
@@ -318,7 +318,7 @@ fn random_numbers_differ_between_executions_and_are_replayed() {
 
     let draws = || assert!(thread_rng().r#gen_range(0..10) != 7, "seven");
     let scheduler = RandomScheduler::new_from_seed(3, 1_000);
-    let (text, schedule) = recorded(|config| drop(Runner::new(scheduler, config).run(draws)));
+    let (text, schedule) = recorded(|config| _ = Runner::new(scheduler, config).run(draws));
     assert_eq!(text, "seven");
     assert_eq!(failure(|| shuttle::replay(draws, &schedule)), "seven");
 }

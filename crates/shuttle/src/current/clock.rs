@@ -9,8 +9,7 @@ use std::panic::Location;
 use raddle::scheduler::ThreadId;
 use raddle_check::runtime;
 
-use super::{TaskId, current_task};
-use crate::trace;
+use super::{TaskId, current_task, trace};
 
 /// True when clocks have entries.
 const HAS_CLOCKS: bool =
@@ -53,8 +52,8 @@ impl<const N: usize> From<&[u32; N]> for VectorClock {
 impl PartialOrd for VectorClock {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         let lengths = self.len().cmp(&other.len());
-        let entries = self.iter().zip(other.iter()).map(|(one, two)| one.cmp(two));
-        entries.fold(Some(lengths), |all, one| match (all?, one) {
+        let mut entries = self.iter().zip(other.iter()).map(|(one, two)| one.cmp(two));
+        entries.try_fold(lengths, |all, one| match (all, one) {
             (Ordering::Equal, one) => Some(one),
             (all, Ordering::Equal) => Some(all),
             (all, one) => (all == one).then_some(all),

@@ -4,14 +4,13 @@ mod clock;
 mod execution;
 mod labels;
 mod tags;
+pub(crate) mod trace;
 
 use std::fmt::{self, Debug};
 use std::panic::Location;
 use std::sync::Arc;
 
 use raddle_check::runtime;
-
-use crate::trace;
 
 pub(crate) use execution::{
     Draws, counted_from, current_task, drop_labels_at_end, has_ended, mark_ended, with_state,

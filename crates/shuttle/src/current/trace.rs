@@ -12,7 +12,7 @@ mod emitted {
     use raddle_check::runtime;
     use tracing::{Level, event};
 
-    use crate::current::{TaskId, with_state};
+    use super::super::{TaskId, with_state};
 
     /// Reports a new task, which was created at this place.
     pub(crate) fn created(task: TaskId, place: &'static Location<'static>) {
@@ -70,7 +70,7 @@ mod emitted {
 mod silent {
     use std::panic::Location;
 
-    use crate::current::TaskId;
+    use super::super::TaskId;
 
     pub(crate) fn created(_task: TaskId, _place: &'static Location<'static>) {}
 

@@ -38,13 +38,11 @@ pub(super) struct Leftovers {
 }
 
 impl Leftovers {
-    /// Prepares for the next execution.
+    /// Prepares for the next execution. All else is prepared where the front end asks for it, because short
+    /// executions would pay for it.
+    #[inline]
     pub(super) fn begin(&self) {
         self.is_checked.set(false);
-        self.operations.set(0);
-        self.has_lost_stack.set(false);
-        self.has_failed.set(false);
-        self.last.set(None);
     }
 
     /// Returns the function to call when all threads are gone.
@@ -66,13 +64,18 @@ impl Leftovers {
 }
 
 impl Context {
-    /// Makes failures of the destructors that run after the end of this execution findings.
+    /// Makes failures of the destructors that run after the end of this execution findings. Called when it begins.
     pub fn check_last_destructors(&self) {
-        self.leftovers.is_checked.set(true);
+        let leftovers = &self.leftovers;
+        leftovers.is_checked.set(true);
+        leftovers.operations.set(0);
+        leftovers.has_lost_stack.set(false);
+        leftovers.has_failed.set(false);
+        leftovers.last.set(None);
     }
 
-    /// Sets a function that drops what the front end keeps for the threads of this execution. It runs as the main
-    /// thread, when all threads are gone.
+    /// Sets a function that drops values which the front end keeps for the threads of this execution. It runs as the
+    /// main thread, when all threads are gone. Called after [`Context::check_last_destructors`].
     pub fn call_at_end(&self, last: fn()) {
         self.leftovers.last.set(Some(last));
     }
@@ -110,7 +113,7 @@ impl Context {
 
     /// True when the finding of the execution is one about a destructor that ran after its end.
     pub(crate) fn has_failed_at_end(&self) -> bool {
-        self.leftovers.has_failed.get()
+        self.leftovers.is_checked.get() && self.leftovers.has_failed.get()
     }
 
     /// Notes that destructors wait for each other, one of them in this thread, unless a stack was lost that may have held what they wait for.

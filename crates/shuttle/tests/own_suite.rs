@@ -7,9 +7,13 @@ use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
 
 use shuttle::annotations::WithName;
+#[cfg(feature = "vector-clocks")]
+use shuttle::future::batch_semaphore::{BatchSemaphore, Fairness};
 use shuttle::scheduler::{AnnotationScheduler, PctScheduler, RandomScheduler};
 use shuttle::sync::atomic::{AtomicBool, AtomicUsize};
 use shuttle::sync::{Mutex, RwLock};
+#[cfg(feature = "vector-clocks")]
+use shuttle::sync::{atomic::AtomicU128, mpsc};
 use shuttle::{Config, ContinuationFunctionBehavior, MaxSteps, Runner, current, future, thread};
 
 /// Runs a test and returns the text of its failure.
@@ -280,52 +284,6 @@ fn annotations_have_no_effect() {
     assert!(!std::path::Path::new("annotated.json").exists());
 }
 
-/// Counts events and spans.
-struct Counter(Arc<[StdAtomicUsize; 2]>);
-
-impl tracing::Subscriber for Counter {
-    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        self.0[1].fetch_add(1, SeqCst);
-        tracing::span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-
-    fn event(&self, _: &tracing::Event<'_>) {
-        self.0[0].fetch_add(1, SeqCst);
-    }
-
-    fn enter(&self, _: &tracing::span::Id) {}
-
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
-/// With the feature, some events of shuttle's: here two creations and two accesses to the state in each of three
-/// executions, and the end of the test. No spans.
-#[test]
-fn events_of_tracing_need_a_feature() {
-    let counts = Arc::new([StdAtomicUsize::new(0), StdAtomicUsize::new(0)]);
-    tracing::subscriber::with_default(Counter(Arc::clone(&counts)), || {
-        let test = || {
-            current::me();
-            thread::spawn(|| ()).join().unwrap();
-        };
-        shuttle::check_random_with_seed(test, 7, 3);
-    });
-    let [events, spans] = [0, 1].map(|index| counts[index].load(SeqCst));
-    let expected = match cfg!(feature = "tracing") {
-        true => 3 * 4 + 1,
-        false => 0,
-    };
-    assert_eq!((events, spans), (expected, 0));
-}
-
 /// A thread is after the one that created it, and after the release of a lock that it has taken.
 #[test]
 fn clocks_need_a_feature() {
@@ -350,4 +308,62 @@ fn clocks_need_a_feature() {
         },
         None,
     );
+}
+
+/// All calls on one semaphore and on one atomic of 128 bits are ordered, and the end of a channel is after the drop of
+/// its last sender. The thread only looks, so shuttle has no order from it.
+#[cfg(feature = "vector-clocks")]
+#[test]
+fn clocks_have_orders_that_shuttle_has_not() {
+    let semaphore = || {
+        let semaphore = Arc::new(BatchSemaphore::new(1, Fairness::StrictlyFair));
+        let other = Arc::clone(&semaphore);
+        thread::spawn(move || other.available_permits());
+        semaphore.available_permits();
+    };
+    let atomic = || {
+        let atomic = Arc::new(AtomicU128::new(0));
+        let other = Arc::clone(&atomic);
+        thread::spawn(move || other.load(SeqCst));
+        atomic.load(SeqCst);
+    };
+    let channel = || {
+        let (sender, receiver) = mpsc::channel::<()>();
+        thread::spawn(move || drop(sender));
+        receiver.recv().unwrap_err();
+    };
+    for (test, always) in [(semaphore as fn(), false), (atomic, false), (channel, true)] {
+        let seen = Arc::new(StdMutex::new(BTreeSet::new()));
+        let all = Arc::clone(&seen);
+        let test = move || {
+            test();
+            all.lock().unwrap().insert(current::clock().get(1) > 0);
+        };
+        shuttle::check_dfs(test, None);
+        let expected = match always {
+            true => BTreeSet::from([true]),
+            false => BTreeSet::from([false, true]),
+        };
+        assert_eq!(*seen.lock().unwrap(), expected);
+    }
+}
+
+/// The first of 26 threads writes after all others in some of 10,000 random schedules.
+#[test]
+fn random_schedules_delay_a_thread_behind_many() {
+    let found = Arc::new(StdAtomicUsize::new(0));
+    let count = Arc::clone(&found);
+    let test = move || {
+        let last = Arc::new(AtomicUsize::new(0));
+        let threads: Vec<_> = (0..26)
+            .map(|number| {
+                let last = Arc::clone(&last);
+                thread::spawn(move || last.store(number, SeqCst))
+            })
+            .collect();
+        threads.into_iter().for_each(|it| it.join().unwrap());
+        count.fetch_add(usize::from(last.load(SeqCst) == 0), SeqCst);
+    };
+    shuttle::check_random_with_seed(test, 0, 10_000);
+    assert!(found.load(SeqCst) > 0);
 }

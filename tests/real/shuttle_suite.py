@@ -4,10 +4,12 @@ import os
 import re
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 only = sys.argv[1]
 limit = float(os.environ["SUITE_LIMIT"])
+checkers = os.environ["SUITE_CHECKERS"].split()
 
 
 def listed(executable, *arguments):
@@ -16,8 +18,9 @@ def listed(executable, *arguments):
 
 
 def run(checker, executable, name):
-    """Returns the verdict on a test and its output."""
+    """Returns the verdict on a test, its output and its seconds."""
     arguments = [executable, "--exact", name, "--nocapture"]
+    begin = time.monotonic()
     try:
         done = subprocess.run(
             arguments,
@@ -28,9 +31,9 @@ def run(checker, executable, name):
             timeout=limit,
         )
     except subprocess.TimeoutExpired:
-        return "no end", ""
+        return "no end", "", limit
     verdict = "passed" if done.returncode == 0 else "failed"
-    return verdict, done.stdout.decode(errors="replace")
+    return verdict, done.stdout.decode(errors="replace"), time.monotonic() - begin
 
 
 def first_line(output):
@@ -46,20 +49,31 @@ def first_line(output):
 
 
 results = {}
-for checker in ("shuttle", "raddle"):
-    with open(f"{checker}/executable") as file:
-        executable = file.read().split()[-1]
-    names = sorted(name for name in listed(executable) - listed(executable, "--ignored") if only in name)
+for checker in checkers:
+    with open(f"{checker}/executables") as file:
+        executables = sorted(set(file.read().split()))
+    tests = [
+        (executable, name)
+        for executable in executables
+        for name in sorted(listed(executable) - listed(executable, "--ignored"))
+        if only in name
+    ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        ran = pool.map(lambda name: run(checker, executable, name), names)
-        results[checker] = dict(zip(names, ran))
-    verdicts = [verdict for verdict, _ in results[checker].values()]
+        ran = pool.map(lambda test: run(checker, *test), tests)
+        results[checker] = {name: result for (_, name), result in zip(tests, ran)}
+    # A run of some of the tests leaves the list of the last whole run as it is.
+    if not only:
+        with open(f"{checker}.tsv", "w") as file:
+            for name, (verdict, output, seconds) in sorted(results[checker].items()):
+                reason = "" if verdict == "passed" else first_line(output)[:200]
+                print(verdict, f"{seconds:.1f}", name, reason, sep="\t", file=file)
+    verdicts = [verdict for verdict, _, _ in results[checker].values()]
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("passed", "failed", "no end"))
-    print(f"{checker}: {len(names)} tests, {counts}", flush=True)
+    print(f"{checker}: {len(tests)} tests, {counts}", flush=True)
 
-for name, (verdict, output) in results["raddle"].items():
+for name, (verdict, output, _) in sorted(results.get("raddle", {}).items()):
     if verdict != "passed":
         print(f"{name}: {verdict}: {first_line(output)[:150]}")
-for name, (verdict, _) in results["shuttle"].items():
-    if verdict != "passed" and results["raddle"].get(name, ("passed",))[0] == "passed":
+for name, (verdict, _, _) in sorted(results.get("shuttle", {}).items()):
+    if verdict != "passed" and results.get("raddle", {}).get(name, ("",))[0] == "passed":
         print(f"{name}: {verdict} with shuttle, passed with raddle")

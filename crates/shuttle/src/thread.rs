@@ -4,12 +4,31 @@ use std::fmt;
 use std::io;
 use std::mem::ManuallyDrop;
 
-use crate::current::{Inherited, TaskId, TaskName, set_name_for_task};
+use raddle_check::runtime;
+
+use crate::current::{Inherited, TaskId, TaskName, current_task, set_name_for_task, with_state};
 
 pub use raddle::thread::{
-    AccessError, LocalKey, Result, available_parallelism, panicking, park, park_timeout, sleep,
-    yield_now,
+    AccessError, LocalKey, Result, available_parallelism, panicking, park_timeout, sleep, yield_now,
 };
+
+/// Waits for the token of the calling thread. It may return without the token, in each execution once for each thread.
+#[track_caller]
+pub fn park() {
+    // A search leaves out spurious wake-ups, because shuttle has none of condition variables.
+    if may_return_early() && raddle::choose(0..2) == 1 {
+        return;
+    }
+    raddle::thread::park();
+}
+
+/// True when a search has to choose whether a call of [`park`] returns at once.
+fn may_return_early() -> bool {
+    let Some(task) = current_task() else {
+        return false;
+    };
+    with_state(|state| state.is_search && state.woken_early.insert(task))
+}
 
 /// Identifies a thread of an execution; converts to the number of its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -131,6 +150,7 @@ impl Builder {
 }
 
 /// Gives labels to a thread of the test that was just created.
+#[track_caller]
 fn inherit(labels: Inherited, thread: &raddle::thread::Thread) {
     if let Some(index) = thread.id().__index() {
         labels.give_to(index.into());
@@ -176,12 +196,22 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Starts a thread in this scope.
+    ///
+    /// # Panics
+    ///
+    /// In a destructor after the end of the execution, where no thread runs any more.
     #[track_caller]
     pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
     where
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
+        let has_ended = runtime::current().is_some_and(runtime::Context::has_stopped);
+        // The scope would return without the effects of the thread.
+        assert!(
+            !has_ended || panicking(),
+            "a destructor spawned a scoped thread while the execution was being torn down, where it cannot run"
+        );
         let inherited = Inherited::from_parent();
         let handle = self.0.spawn(f);
         inherit(inherited, handle.thread());

@@ -1,5 +1,6 @@
 //! Differences from shuttle, each as in the table of the book.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize as StdAtomicUsize, Ordering::SeqCst};
@@ -156,19 +157,89 @@ fn values_outside_a_test_behave_as_in_std() {
     assert_eq!(future::block_on(future::spawn(async { 3 })).unwrap(), 3);
 }
 
-/// The payload is text, with the message of the program in it.
-#[test]
-fn a_failure_has_the_story_and_the_schedule() {
-    let run = || Runner::new(RandomScheduler::new(1), Config::new()).run(|| panic!("oh no"));
-    let panic = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
-    let text = panic.downcast::<String>().unwrap();
-    assert!(
-        text.contains("oh no") && text.contains("failing schedule:"),
-        "{text}"
-    );
+/// Returns the failure of a random check.
+fn failure(test: impl Fn() + Send + Sync + 'static) -> Box<dyn Any + Send> {
+    let run = || Runner::new(RandomScheduler::new_from_seed(7, 100), Config::new()).run(test);
+    catch_unwind(AssertUnwindSafe(run)).expect_err("the test fails")
 }
 
+/// A panic of the program is raised as it was, and the story is on standard error. Other failures are the story.
 #[test]
-fn clocks_are_empty() {
-    shuttle::check(|| assert!(shuttle::current::clock().is_empty()));
+fn a_failure_has_the_story_and_the_schedule() {
+    const VARIABLE: &str = "RADDLE_SHUTTLE_TEST_FAILS";
+    if std::env::var_os(VARIABLE).is_some() {
+        assert_eq!(failure(|| panic!("oh no")).downcast_ref(), Some(&"oh no"));
+        let number = 3;
+        let panic = failure(move || panic!("oh {number}"));
+        assert_eq!(panic.downcast_ref(), Some(&"oh 3".to_owned()));
+        return;
+    }
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    let name = "a_failure_has_the_story_and_the_schedule";
+    child.args([name, "--exact", "--nocapture"]);
+    let output = child.env(VARIABLE, "1").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("main panicked at"), "{text}");
+    assert_eq!(text.matches("\nfailing schedule:\n").count(), 2, "{text}");
+
+    let deadlock = failure(|| {
+        let lock = Mutex::new(());
+        let _guards = (lock.lock(), lock.lock());
+    });
+    let text = deadlock.downcast::<String>().unwrap();
+    let words = "main tried to acquire a Mutex it already holds\ndeadlock after 1 execution";
+    assert!(text.starts_with(words), "{text}");
+    assert!(text.contains("\nfailing schedule:\n"), "{text}");
+}
+
+/// Of two threads that park once each, either may return without the token. A search has both cases, and still finds
+/// the deadlock.
+#[test]
+fn park_may_return_without_the_token_in_a_search() {
+    let [tokens, _] = results(|| {
+        let token = Arc::new(AtomicUsize::new(0));
+        let given = Arc::clone(&token);
+        let thread = thread::spawn(move || {
+            thread::park();
+            given.load(SeqCst)
+        });
+        token.store(1, SeqCst);
+        thread.thread().unpark();
+        thread.join().unwrap()
+    });
+    assert_eq!(tokens, [0, 1].into());
+    let waits = || thread::spawn(thread::park).join().unwrap();
+    let panic = catch_unwind(|| shuttle::check_dfs(waits, None)).unwrap_err();
+    assert!(panic.downcast_ref::<String>().unwrap().contains("deadlock"));
+}
+
+/// Tasks meet in a value of std's, whose order of uses decides how the program goes on. Every order of the tasks is run,
+/// with the steps that shuttle has: each operation of raddle's as a step would be too many to end.
+#[test]
+fn tasks_meet_values_of_std_in_every_order() {
+    let [seen, _] = results(|| {
+        let (lock, order) = (
+            Arc::new(Mutex::new(())),
+            Arc::new(StdMutex::new(Vec::new())),
+        );
+        let tasks = [0, 1, 2].map(|task| {
+            let order = Arc::clone(&order);
+            let lock = Arc::clone(&lock);
+            future::spawn(async move {
+                drop(lock.lock());
+                order.lock().unwrap().push(task);
+                drop(lock.lock());
+            })
+        });
+        for task in tasks {
+            future::block_on(task).unwrap();
+        }
+        let order = order.lock().unwrap().clone();
+        for _ in 0..order[0] {
+            drop(lock.lock());
+        }
+        order
+    });
+    assert_eq!(seen.len(), 6, "{seen:?}");
 }

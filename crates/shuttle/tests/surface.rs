@@ -1,20 +1,23 @@
 //! Shuttle's public names with raddle behind them.
 
 use std::collections::{BTreeSet, HashSet};
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize as StdAtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex as StdMutex};
+use std::task::Poll;
 
 use shuttle::current;
 use shuttle::future;
-use shuttle::future::batch_semaphore::{BatchSemaphore, Fairness, TryAcquireError};
+use shuttle::future::batch_semaphore::{Acquire, BatchSemaphore, Fairness, TryAcquireError};
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::scheduler::{
     DfsScheduler, PctScheduler, RandomScheduler, ReplayScheduler, RoundRobinScheduler, Schedule,
     Scheduler, Task, TaskId, UncontrolledNondeterminismCheckScheduler, UrwRandomScheduler,
 };
-use shuttle::sync::Mutex;
 use shuttle::sync::atomic::{AtomicU128, AtomicUsize};
+use shuttle::sync::{Mutex, mpsc};
 use shuttle::thread;
 use shuttle::{Config, FailurePersistence, MaxSteps, PortfolioRunner, Runner};
 
@@ -46,6 +49,20 @@ fn failure<R>(test: impl FnOnce() -> R) -> String {
         Ok(text) => *text,
         Err(panic) => panic.downcast::<&str>().expect("a message").to_string(),
     }
+}
+
+/// Returns the text of the failure and the schedule that was written.
+fn recorded(test: impl FnOnce(Config)) -> (String, String) {
+    static NUMBER: StdAtomicUsize = StdAtomicUsize::new(0);
+    let (process, number) = (std::process::id(), NUMBER.fetch_add(1, SeqCst));
+    let directory = std::env::temp_dir().join(format!("raddle-shuttle-{process}-{number}"));
+    std::fs::create_dir_all(&directory).unwrap();
+    let mut config = Config::new();
+    config.failure_persistence = FailurePersistence::File(Some(directory.clone()));
+    let text = failure(|| test(config));
+    let schedule = std::fs::read_to_string(directory.join("schedule000.txt")).unwrap();
+    std::fs::remove_dir_all(directory).unwrap();
+    (text, schedule)
 }
 
 fn schedulers() -> Vec<Box<dyn Scheduler + Send>> {
@@ -98,11 +115,11 @@ impl<S: Scheduler> Scheduler for Wrapped<S> {
 #[test]
 fn schedulers_of_users_find_the_lost_update_and_are_replayed() {
     for scheduler in schedulers() {
-        let text = failure(|| Runner::new(Wrapped(scheduler), Config::new()).run(lost_update));
+        let run = |config| _ = Runner::new(Wrapped(scheduler), config).run(lost_update);
+        let (text, schedule) = recorded(run);
         assert!(text.contains("an update was lost"), "{text}");
-        let token = text.split("failing schedule:\n\"\n").nth(1).unwrap();
-        let token = token.split("\n\"").next().unwrap().to_owned();
-        assert!(failure(|| shuttle::replay(lost_update, &token)).contains("an update was lost"));
+        let again = failure(|| shuttle::replay(lost_update, &schedule));
+        assert!(again.contains("an update was lost"), "{again}");
     }
     for scheduler in schedulers() {
         assert!(Runner::new(Wrapped(scheduler), Config::new()).run(correct_update) > 1);
@@ -187,17 +204,15 @@ fn a_failure_is_written_as_the_configuration_says() {
     config.failure_persistence = FailurePersistence::None;
     let text =
         failure(|| Runner::new(DfsScheduler::new(None, false), config.clone()).run(lost_update));
-    assert!(
-        text.contains("an update was lost") && !text.contains("schedule"),
-        "{text}"
-    );
+    let lost = "assertion `left == right` failed: an update was lost\n  left: 1\n right: 2";
+    assert_eq!(text, lost);
 
     let directory = std::env::temp_dir().join(format!("raddle-shuttle-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     config.failure_persistence = FailurePersistence::File(Some(directory.clone()));
     let text = failure(|| Runner::new(DfsScheduler::new(None, false), config).run(lost_update));
-    let path = text.split("persisted to file: ").nth(1).unwrap();
-    let path = path.lines().next().unwrap().to_owned();
+    assert_eq!(text, lost);
+    let path = directory.join("schedule000.txt");
     let again = failure(|| shuttle::replay_from_file(lost_update, &path));
     assert!(again.contains("an update was lost"), "{again}");
     std::fs::remove_dir_all(directory).unwrap();
@@ -302,10 +317,10 @@ fn random_numbers_differ_between_executions_and_are_replayed() {
     assert_eq!(seen.lock().unwrap().len(), 200);
 
     let draws = || assert!(thread_rng().r#gen_range(0..10) != 7, "seven");
-    let text = failure(|| shuttle::check_random_with_seed(draws, 3, 1_000));
-    let token = text.split("failing schedule:\n\"\n").nth(1).unwrap();
-    let token = token.split("\n\"").next().unwrap().to_owned();
-    assert!(failure(|| shuttle::replay(draws, &token)).contains("seven"));
+    let scheduler = RandomScheduler::new_from_seed(3, 1_000);
+    let (text, schedule) = recorded(|config| _ = Runner::new(scheduler, config).run(draws));
+    assert_eq!(text, "seven");
+    assert_eq!(failure(|| shuttle::replay(draws, &schedule)), "seven");
 }
 
 #[test]
@@ -440,6 +455,50 @@ fn a_fair_semaphore_serves_in_order_and_any_other_in_each_order() {
     }
 }
 
+/// A request outlives the task that has polled it first, and may have been polled by another one since.
+#[test]
+fn a_request_of_a_task_that_has_ended_keeps_no_permits() {
+    shuttle::lazy_static! {
+        static ref SEMAPHORE: BatchSemaphore = BatchSemaphore::new(0, Fairness::StrictlyFair);
+    }
+    type Request = Pin<Box<Acquire<'static>>>;
+    async fn waits(request: &mut Request) -> bool {
+        poll_fn(|context| Poll::Ready(request.as_mut().poll(context).is_pending())).await
+    }
+    for is_polled_again in [false, true] {
+        shuttle::check_dfs(
+            move || {
+                let (sender, receiver) = mpsc::channel();
+                let first = future::spawn(async move {
+                    let mut request = Box::pin(SEMAPHORE.acquire(1));
+                    assert!(waits(&mut request).await);
+                    sender.send(request).unwrap();
+                });
+                let mut request: Request = receiver.recv().unwrap();
+                if !is_polled_again {
+                    future::block_on(first).unwrap();
+                    SEMAPHORE.release(1);
+                    assert_eq!(SEMAPHORE.available_permits(), 1);
+                    future::block_on(request).unwrap();
+                    assert_eq!(SEMAPHORE.available_permits(), 0);
+                    return;
+                }
+                let (polled, is_polled) = mpsc::channel();
+                let second = future::spawn(async move {
+                    assert!(waits(&mut request).await);
+                    polled.send(()).unwrap();
+                    request.await.unwrap();
+                });
+                future::block_on(first).unwrap();
+                is_polled.recv().unwrap();
+                SEMAPHORE.release(1);
+                future::block_on(second).unwrap();
+            },
+            None,
+        );
+    }
+}
+
 #[test]
 fn atomics_of_128_bits_are_indivisible() {
     let seen = Arc::new(StdMutex::new(BTreeSet::new()));
@@ -473,6 +532,24 @@ fn statics_and_thread_locals_are_new_in_each_execution() {
         assert_eq!(LOCAL.replace(4), 3);
     });
     assert_eq!(runs, 10);
+}
+
+/// Large values of a thread or task are moved to it, whatever stack that has.
+#[test]
+fn threads_and_tasks_may_have_large_values() {
+    fn values<const N: usize>() {
+        let values = [7_u8; N];
+        let sum = move || values.iter().map(|&it| usize::from(it)).sum::<usize>();
+        assert_eq!(thread::spawn(sum).join().unwrap(), 7 * N);
+        let task = future::spawn(async move {
+            future::yield_now().await;
+            sum()
+        });
+        assert_eq!(future::block_on(task).unwrap(), 7 * N);
+    }
+    for test in [values::<8>, values::<900>, values::<1_000>, values::<4_000>] {
+        shuttle::check_dfs(test, None);
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ use crate::persist::events;
 use crate::persist::history::{self, Batch, History};
 use crate::runtime::deadline::Deadline;
 use crate::runtime::sampled_clock::Clock;
-use crate::runtime::{Context, SharedLocals, run_execution};
+use crate::runtime::{Context, FOUND_AT_END, SharedLocals, run_execution};
 use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 use crate::settings::samplers;
@@ -261,8 +261,7 @@ impl<'a> Worker<'a, '_> {
                 context.with_execution(|execution, _| coverage.note(execution));
             }
             if finding.is_none() {
-                let panic = self.context.sweep();
-                finding = panic.map(|panic| Box::new(Finding::Panic(panic)));
+                finding = self.context.end_program();
             }
             let mut is_foreign = false;
             if let Some(used) = self.context.foreign_use() {
@@ -585,6 +584,9 @@ impl<'a> Worker<'a, '_> {
         });
         if failure.kind == FailureKind::DataRace {
             failure.notes.extend(self.checker.program.race_note());
+        }
+        if context.has_failed_at_end() {
+            failure.notes.push(FOUND_AT_END.to_owned());
         }
         // A replayed schedule was recorded up to that point.
         if let (Strategy::Replay(_), Some(after)) = (&self.checker.strategy, finding.after()) {

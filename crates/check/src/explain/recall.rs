@@ -3,7 +3,6 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use raddle_engine::check::Finding;
 use raddle_engine::strategy::{Dispatcher, Replay};
 use raddle_engine::{Ending, Exploration, Schedule};
 use raddle_report::{Failure, Minimised, RecordedExecution, Trace};
@@ -86,7 +85,7 @@ impl Recall<'_> {
 /// Returns the steps of the execution that has just stopped, if it followed the schedule and ended as expected.
 fn trace(context: &Context, schedule: &Schedule, expected: Expected) -> Option<Trace> {
     let finding = context.with_exploration(|exploration| exploration.finish());
-    let finding = finding.or_else(|| context.sweep().map(|panic| Box::new(Finding::Panic(panic))));
+    let finding = finding.or_else(|| context.end_program());
     let is_complete = context.with_exploration(|it| *it.ending() == Ending::Complete);
     context.with_execution(|execution, _| {
         let steps = Schedule::of(execution).steps;

@@ -3,7 +3,7 @@
 //! Their stacks are unwound, so that destructors run: a thread is resumed and gets a panic
 //! ([`Abandoned`]) instead of the reply it waits for. Destructors may lock, join and load like any
 //! other code. These operations are performed in the present state of the world, without a strategy
-//! and without being recorded, and a thread whose operation must wait lets the others go first.
+//! and without being recorded, and a thread whose operation must wait, or that yields, lets the others go first.
 //!
 //! User code can prevent unwinding. A caught panic is raised again at the next operation, up to
 //! [`MAX_SWALLOWS`] times. If user code performs operations without end, or the remaining threads
@@ -44,6 +44,8 @@ impl Drop for Abandoned {
 pub(super) struct AfterStop {
     swallows: u32,
     operations: u32,
+    /// Number of times that it has let the others go first.
+    yields: u32,
     /// True when it has announced an operation that could not be performed at once.
     waits: bool,
     given_up: bool,
@@ -127,6 +129,15 @@ impl Context {
         }
     }
 
+    /// Cancels the calling thread: it only runs destructors from here on. After the stop, these are not unwound
+    /// at their operations.
+    pub fn cancel(&self) {
+        let mut slots = self.slots.borrow_mut();
+        let slot = &mut slots[self.thread.get().index()];
+        slot.unwinding = false;
+        slot.after_stop.begin_sweep();
+    }
+
     fn is_sweeping(&self) -> bool {
         let slots = self.slots.borrow();
         slots[self.thread.get().index()].after_stop.sweeps
@@ -163,14 +174,24 @@ impl Context {
         }
         let thread = self.thread.get();
         self.progress.beat();
+        self.leftovers.count_operation();
+        let yields = operation == Operation::Yield;
         let operations = {
             let mut slots = self.slots.borrow_mut();
             let after_stop = &mut slots[thread.index()].after_stop;
             after_stop.operations += 1;
+            after_stop.yields += u32::from(yields);
             after_stop.operations
         };
-        if operations > MAX_OPERATIONS {
+        let is_at_limit = match self.counts_destructors() {
+            true => self.is_at_limit_at_end(),
+            false => operations > MAX_OPERATIONS,
+        };
+        if is_at_limit {
             self.give_up();
+        }
+        if yields {
+            self.suspend();
         }
         let mut reply = self.with_world(|world| world.request_after_stop(thread, operation, site));
         while reply.is_none() {
@@ -232,8 +253,8 @@ impl Context {
         }
     }
 
-    /// Returns a remaining thread that is enabled, preferring those that are unwinding. If none is
-    /// enabled, the youngest is dropped.
+    /// Returns a remaining thread that is enabled, preferring those that are unwinding and have yielded least. If none is
+    /// enabled, one is dropped or, if all are cancelled, the youngest is unwound.
     fn next_to_unwind(&self) -> Option<ThreadId> {
         loop {
             let slots = self.slots.borrow();
@@ -251,14 +272,30 @@ impl Context {
             };
             let next = left()
                 .filter(can_move)
-                .min_by_key(|(_, slot)| !slot.unwinding)
+                .min_by_key(|(_, slot)| (slot.after_stop.yields, !slot.unwinding))
                 .map(|(thread, _)| thread);
             if next.is_some() {
                 return next;
             }
+            // A thread that seems to unwind may have caught its panic; see `panics`.
+            let unclear = left().filter(|(_, slot)| !slot.after_stop.sweeps);
+            let unclear = unclear.last().map(|(thread, _)| thread);
             drop((slots, exploration));
-            self.drop_stack(youngest);
+            match unclear {
+                Some(thread) => self.drop_stack(thread),
+                None => {
+                    self.note_deadlock_at_end(youngest);
+                    self.unwind_destructor(youngest);
+                }
+            }
         }
+    }
+
+    /// Makes a cancelled thread unwind the destructor that blocks.
+    fn unwind_destructor(&self, thread: ThreadId) {
+        let after_stop = &mut self.slots.borrow_mut()[thread.index()].after_stop;
+        after_stop.sweeps = false;
+        after_stop.waits = false;
     }
 
     fn is_given_up(&self, thread: ThreadId) -> bool {
@@ -273,6 +310,7 @@ impl Context {
         }
         let left = slot.home.take();
         drop(slots);
+        self.leftovers.lose_stack();
         if self.program.unwinds_threads() {
             std::mem::forget(left);
             self.dropped_stacks.update(|count| count + 1);

@@ -24,6 +24,9 @@ pub(super) enum Exit {
     Crashed,
 }
 
+/// Maximum bytes of a body that is moved onto its stack; corosensei refuses more than 1,024 with its own captures.
+const MAX_CAPTURES: usize = 896;
+
 pub(super) type Coroutine = corosensei::Coroutine<(), (), Exit, &'static mut DefaultStack>;
 
 /// The substrate's state of one modelled thread.
@@ -76,6 +79,7 @@ fn run_once(context: &Context, body: &dyn Fn(), place: &'static Location<'static
     context.unordered_drops.borrow_mut().clear();
     context.undropped.borrow_mut().clear();
     context.last_panics.borrow_mut().clear();
+    context.leftovers.begin();
     context.progress.take_fault();
     context.start_watching();
     context.progress.show(context);
@@ -115,6 +119,27 @@ impl Context {
     /// The borrows of `body` must live until the coroutine has ended.
     #[inline(always)]
     pub(super) unsafe fn put_coroutine(
+        &self,
+        slot: &mut Slot,
+        thread: ThreadId,
+        body: impl FnOnce(&Context, ThreadId),
+    ) {
+        if size_of_val(&body) <= MAX_CAPTURES {
+            // SAFETY: as for this function.
+            return unsafe { self.put_small_coroutine(slot, thread, body) };
+        }
+        let body = Box::new(body);
+        // SAFETY: as for this function.
+        unsafe { self.put_small_coroutine(slot, thread, |context, thread| body(context, thread)) }
+    }
+
+    /// Does the same as [`put_coroutine`](Self::put_coroutine), for a body with few captures.
+    ///
+    /// # Safety
+    ///
+    /// As for that function.
+    #[inline(always)]
+    unsafe fn put_small_coroutine(
         &self,
         slot: &mut Slot,
         thread: ThreadId,
@@ -160,6 +185,7 @@ impl Context {
     fn run_body(&self, thread: ThreadId, place: &'static Location<'static>, body: impl FnOnce()) {
         if self.phase.get() != Phase::Running && self.begin_apart(thread) {
             // The body never began: only its captures are dropped, which runs user code too.
+            self.cancel();
             let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
         } else if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
             self.note_panic(&*payload);

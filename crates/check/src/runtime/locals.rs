@@ -104,11 +104,7 @@ impl Context {
     #[cold]
     fn drop_all_locals(&self) {
         let thread = self.thread().index();
-        {
-            let slot = &mut self.slots.borrow_mut()[thread];
-            slot.unwinding = false;
-            slot.after_stop.begin_sweep();
-        }
+        self.cancel();
         while let Some(value) = self.next_local(thread, true) {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| value.drop_it())) {
                 self.note_panic(&*payload);

@@ -19,6 +19,7 @@ mod home;
 pub(crate) mod identity;
 mod image;
 pub(crate) mod interrupts;
+mod leftovers;
 mod locals;
 pub mod native;
 mod overflow;
@@ -44,6 +45,7 @@ use std::time::Instant;
 
 use raddle_engine::check::foreign::ForeignUse;
 use raddle_engine::check::memory_error::Moment;
+use raddle_engine::memory::happens_before;
 use raddle_engine::object::Object;
 use raddle_engine::object::once::Once;
 use raddle_engine::{
@@ -64,8 +66,10 @@ pub use abandon::Abandoned;
 pub use cells::{Ongoing, OngoingByPointer};
 pub(crate) use coroutine::run_execution;
 pub use identity::Identity;
+pub use leftovers::FOUND_AT_END;
 pub use locals::{FoundLocal, LocalId};
 pub(crate) use overflow::install as install_overflow_handler;
+pub use panics::panicked_literal;
 pub(crate) use panics::{install_hook, message as panic_message};
 pub(crate) use progress::Progress;
 pub(crate) use sites::Places;
@@ -135,6 +139,7 @@ pub struct Context {
     unwinding: Cell<usize>,
     /// Number of threads in this check whose stacks were dropped without unwinding.
     dropped_stacks: Cell<usize>,
+    leftovers: leftovers::Leftovers,
     /// The last panic of each thread that the hook has recorded.
     last_panics: RefCell<Vec<panics::Noted>>,
     stamp: Cell<u64>,
@@ -193,6 +198,7 @@ impl Context {
             // panics.
             unwinding: Cell::new(usize::from(std::thread::panicking())),
             dropped_stacks: Cell::new(0),
+            leftovers: leftovers::Leftovers::default(),
             last_panics: RefCell::default(),
             stamp: Cell::new(0),
             stamps: RefCell::new(Stamps::new()),
@@ -308,6 +314,11 @@ impl Context {
     pub fn thread_path(&self) -> ThreadPath {
         let exploration = self.exploration.borrow();
         exploration.execution().path(self.thread.get())
+    }
+
+    /// Returns the clock of the events that happen before the next event of a thread. Computed from all events.
+    pub fn clock_of(&self, thread: ThreadId) -> Vec<u32> {
+        happens_before::clock_of(self.exploration.borrow().execution(), thread)
     }
 
     /// Returns the number of threads whose stacks were dropped without unwinding.

@@ -7,8 +7,9 @@
 //! thread is suspended in unwinding. Until no thread is, the catching thread counts as panicking.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::panic::PanicHookInfo;
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
 
 use raddle_engine::ThreadId;
 use raddle_engine::check::panic::{Manner, Panic};
@@ -42,10 +43,24 @@ pub(crate) fn install_hook() {
     });
 }
 
+/// Texts of panics inside checks whose payloads were string literals.
+static LITERALS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+/// Returns the payload of a panic inside a check that had this text, if it was a string literal. For front ends that
+/// raise a panic of the program again.
+pub fn panicked_literal(text: &str) -> Option<&'static str> {
+    let literals = LITERALS.lock().unwrap_or_else(PoisonError::into_inner);
+    literals.get(text).copied()
+}
+
 /// Returns the text of a panic.
 pub(crate) fn message(payload: &(dyn Any + Send)) -> String {
-    match payload.downcast_ref::<&str>() {
-        Some(text) => (*text).to_owned(),
+    match payload.downcast_ref::<&'static str>() {
+        Some(text) => {
+            let mut literals = LITERALS.lock().unwrap_or_else(PoisonError::into_inner);
+            literals.insert(text);
+            (*text).to_owned()
+        }
         None => match payload.downcast_ref::<String>() {
             Some(text) => text.clone(),
             None => "(a panic without a text)".to_owned(),

@@ -6,6 +6,7 @@
 //! no thread is unwound. If a destructor uses a static that was dropped already, a new copy is
 //! made.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use raddle_engine::ThreadId;
@@ -23,7 +24,7 @@ impl Context {
     /// destructor.
     #[inline]
     pub(crate) fn sweep(&self) -> Option<Panic> {
-        if self.statics.borrow().has_copies() {
+        if self.statics.borrow().has_copies() || self.leftovers.has_last() {
             self.sweep_copies()
         } else {
             None
@@ -48,6 +49,11 @@ impl Context {
         let mut slots = self.slots.borrow_mut();
         let slot = &mut slots[ThreadId::MAIN.index()];
         let body = |context: &Context, _| {
+            if let Some(last) = context.leftovers.take_last()
+                && let Err(payload) = catch_unwind(last)
+            {
+                context.note_destructor_panic(payload);
+            }
             context.drop_copies();
             context.drop_locals();
         };
@@ -69,11 +75,13 @@ impl Context {
             let drop_it = || unsafe { copy.drop_value() };
             match catch_unwind(AssertUnwindSafe(drop_it)) {
                 Ok(()) => self.statics.borrow_mut().give_back(number, &copy),
-                Err(payload) => {
-                    self.note_panic(&*payload);
-                    let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
-                }
+                Err(payload) => self.note_destructor_panic(payload),
             }
         }
+    }
+
+    fn note_destructor_panic(&self, payload: Box<dyn Any + Send>) {
+        self.note_panic(&*payload);
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
     }
 }

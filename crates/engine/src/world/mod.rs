@@ -757,7 +757,7 @@ impl<D: Dispatch> World<D> {
     }
 
     /// Returns the maximum number of events of the present execution.
-    pub(crate) fn most_events(&self) -> usize {
+    pub fn most_events(&self) -> usize {
         self.most_events
     }
 

@@ -6,6 +6,7 @@ use super::strategy::Dispatch;
 use crate::base::ids::{SiteId, ThreadId};
 use crate::base::outcome::Outcome;
 use crate::base::reply::Reply;
+use crate::model::execution::Execution;
 use crate::model::operation::{Operation, Ports};
 
 impl<D: Dispatch> World<D> {
@@ -34,6 +35,17 @@ impl<D: Dispatch> World<D> {
     /// Ends the thread after the execution stopped, whatever its pending operation is.
     pub fn end_after_stop(&mut self, thread: ThreadId, site: SiteId) {
         self.request_after_stop(thread, Operation::End, site);
+    }
+
+    /// Records the pending operations of the threads that are blocked after the stop. This thread is one of them,
+    /// even if it has ended: the main thread runs the destructors of statics.
+    pub fn record_blocked_after_stop(&mut self, thread: ThreadId) -> &Execution {
+        let state = &mut self.state;
+        state.execution.pending.clear();
+        state.record_pending();
+        let pending = (*state.pending(thread), state.pending_site(thread));
+        state.execution.pending[thread.index()] = Some(pending);
+        &state.execution
     }
 
     /// Withdraws the pending operation of the thread.

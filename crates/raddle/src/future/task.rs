@@ -51,9 +51,8 @@ where
     F::Output: Send + 'static,
 {
     let task = Task::new(name_of::<F>());
-    let inside = runtime::add(&task.control);
-    let body = Arc::clone(&task);
-    let thread = thread::spawn(move || runtime::enter(inside, || body.run(future)));
+    let body = Body::new(&task, future);
+    let thread = thread::spawn(move || body.run());
     JoinHandle::new(task, thread)
 }
 
@@ -70,10 +69,9 @@ where
     F::Output: 'static,
 {
     let task = Task::new(name_of::<F>());
-    let inside = runtime::add(&task.control);
-    let body = Arc::clone(&task);
-    let run = move || runtime::enter(inside, || body.run(future));
-    JoinHandle::new(task, thread::__spawn_unsendable(run))
+    let body = Body::new(&task, future);
+    let thread = thread::__spawn_unsendable(move || body.run());
+    JoinHandle::new(task, thread)
 }
 
 /// The part of a task that does not depend on its result.
@@ -141,6 +139,31 @@ impl Wake for Control {
     }
 }
 
+/// Performs an operation of a task that is not in the middle of a poll; `None` if the execution has ended. The future
+/// is dropped then, without a panic.
+fn unless_ended<R>(operation: impl FnOnce() -> R) -> Option<R> {
+    match catch_unwind(AssertUnwindSafe(operation)) {
+        Ok(result) => Some(result),
+        Err(panic) if cancels(&*panic) => None,
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// True when a panic stands for the end of the execution: the calling task only runs destructors from here on.
+#[cfg(feature = "check")]
+fn cancels(panic: &(dyn Any + Send)) -> bool {
+    let is_abandoned = panic.is::<raddle_check::runtime::Abandoned>();
+    if is_abandoned && let Some(context) = raddle_check::runtime::current() {
+        context.cancel();
+    }
+    is_abandoned
+}
+
+#[cfg(not(feature = "check"))]
+fn cancels(_panic: &(dyn Any + Send)) -> bool {
+    false
+}
+
 enum Outcome<T> {
     Result(Result<T, JoinError>),
     /// The thread of the task has the panic.
@@ -152,6 +175,39 @@ struct Task<T> {
     /// Set before the state says that the task has ended. The lock is one of std's: no operation happens while it
     /// is held.
     outcome: std::sync::Mutex<Option<Outcome<T>>>,
+}
+
+/// A task that has not begun. Dropping it cancels the task.
+struct Body<F: Future> {
+    task: Arc<Task<F::Output>>,
+    inside: Option<Arc<runtime::Runtime>>,
+    future: Option<F>,
+}
+
+impl<F: Future> Body<F> {
+    fn new(task: &Arc<Task<F::Output>>, future: F) -> Self {
+        Body {
+            task: Arc::clone(task),
+            inside: runtime::add(&task.control),
+            future: Some(future),
+        }
+    }
+
+    fn run(mut self) {
+        let (inside, future) = (self.inside.take(), self.future.take());
+        let future = future.expect("a task begins once");
+        runtime::enter(inside, || self.task.run(future));
+    }
+}
+
+impl<F: Future> Drop for Body<F> {
+    fn drop(&mut self) {
+        if let Some(future) = self.future.take() {
+            drop(future);
+            let cancelled = JoinError(Reason::Cancelled);
+            self.task.finish(Outcome::Result(Err(cancelled)));
+        }
+    }
 }
 
 impl<T> Task<T> {
@@ -175,6 +231,10 @@ impl<T> Task<T> {
     fn run(&self, future: impl Future<Output = T>) {
         match catch_unwind(AssertUnwindSafe(|| self.poll(future))) {
             Ok(result) => self.finish(Outcome::Result(result)),
+            Err(panic) if cancels(&*panic) => {
+                self.finish(Outcome::Result(Err(JoinError(Reason::Cancelled))));
+                resume_unwind(panic);
+            }
             Err(panic) => {
                 self.finish(Outcome::Panicked);
                 resume_unwind(panic);
@@ -187,14 +247,16 @@ impl<T> Task<T> {
         let mut context = Context::from_waker(&waker);
         let mut future = pin!(future);
         loop {
-            if self.control.is_aborted() {
+            let control = &self.control;
+            if unless_ended(|| control.is_aborted()).unwrap_or(true) {
                 return Err(JoinError(Reason::Cancelled));
             }
             if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
                 return Ok(output);
             }
-            let control = &self.control;
-            suspend(&control.woken, control.place);
+            if unless_ended(|| suspend(&control.woken, control.place)).is_none() {
+                return Err(JoinError(Reason::Cancelled));
+            }
         }
     }
 

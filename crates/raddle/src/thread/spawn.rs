@@ -230,11 +230,11 @@ impl<T> Modelled<T> {
         if let Some(Err(_)) = result {
             context.join_panic(target);
         }
-        // An abandoned thread has no result; its joiner is being unwound itself, and a destructor
-        // that unwraps an error then would end the process.
+        // An abandoned thread has no result. If its joiner is being unwound itself, a destructor that unwraps an
+        // error would end the process.
         result.unwrap_or_else(|| match (self.when_abandoned)() {
-            Some(value) => Ok(value),
-            None => Err(Box::new("raddle: the execution has stopped")),
+            Some(value) if context.is_unwinding() => Ok(value),
+            _ => Err(Box::new("raddle: the execution has stopped")),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! State of the running execution that raddle does not have: labels, tags and random numbers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 use std::thread::ThreadId;
@@ -25,11 +25,22 @@ pub(crate) enum Draws {
 pub(crate) struct State {
     /// The execution that it belongs to; 0 outside one.
     stamp: u64,
-    pub(crate) labels: HashMap<TaskId, Labels>,
-    pub(crate) tags: HashMap<TaskId, TagOfTask>,
+    pub(crate) labels: BTreeMap<TaskId, Labels>,
+    pub(crate) tags: BTreeMap<TaskId, TagOfTask>,
+    /// The task whose labels are being dropped.
+    stands_in: Option<TaskId>,
     /// Number of resources that were created at each place.
     pub(crate) created: HashMap<&'static Location<'static>, u32>,
     pub(crate) draws: Draws,
+    /// True when all classes are run, and not some of them.
+    pub(crate) is_search: bool,
+    /// Tasks that had to choose whether a call of `park` returns at once.
+    pub(crate) woken_early: BTreeSet<TaskId>,
+    /// True while an access to this state is reported.
+    #[cfg(feature = "tracing")]
+    pub(crate) is_reported: bool,
+    /// Tasks of futures that are done.
+    ended: BTreeSet<TaskId>,
     /// Number of events at which the steps were counted anew.
     pub(crate) counted_from: usize,
 }
@@ -65,7 +76,53 @@ pub(crate) fn with_state<R>(use_it: impl FnOnce(&mut State) -> R) -> R {
 /// Returns the number of the calling task, inside an execution.
 pub(crate) fn current_task() -> Option<TaskId> {
     let context = runtime::current()?;
-    Some(context.thread().index().into())
+    let thread = context.thread().index();
+    // Only the main thread drops labels.
+    let stands_in = match thread {
+        0 => with_state(|state| state.stands_in),
+        _ => None,
+    };
+    Some(stands_in.unwrap_or(thread.into()))
+}
+
+/// Marks the calling task as one whose future is done.
+pub(crate) fn mark_ended() {
+    if let Some(task) = current_task() {
+        with_state(|state| state.ended.insert(task));
+    }
+}
+
+/// True when the future of the task is done, or its thread has ended.
+pub(crate) fn has_ended(task: TaskId) -> bool {
+    let has_ended = |context: &runtime::Context| {
+        context.with_world(|world| {
+            let thread = &world.state().execution().threads[usize::from(task)];
+            thread.end.is_some()
+        })
+    };
+    with_state(|state| state.ended.contains(&task)) || runtime::current().is_some_and(has_ended)
+}
+
+/// Has the labels and tags of all tasks dropped at the end of the execution, each as its task.
+pub(crate) fn drop_labels_at_end() {
+    if let Some(context) = runtime::current() {
+        context.call_at_end(drop_labels);
+    }
+}
+
+fn drop_labels() {
+    while let Some((task, labels)) = with_state(|state| state.labels.pop_first()) {
+        drop_as(task, labels);
+    }
+    while let Some((task, tag)) = with_state(|state| state.tags.pop_first()) {
+        drop_as(task, tag);
+    }
+}
+
+fn drop_as<T>(task: TaskId, value: T) {
+    with_state(|state| state.stands_in = Some(task));
+    drop(value);
+    with_state(|state| state.stands_in = None);
 }
 
 /// Returns the number of events at which the steps of the running execution were counted anew. Called by the

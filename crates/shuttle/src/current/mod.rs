@@ -1,18 +1,22 @@
 //! The running execution and the calling task.
 
+mod clock;
 mod execution;
 mod labels;
 mod tags;
+pub(crate) mod trace;
 
 use std::fmt::{self, Debug};
-use std::ops::Deref;
+use std::panic::Location;
 use std::sync::Arc;
 
 use raddle_check::runtime;
 
-use execution::current_task;
-pub(crate) use execution::{Draws, counted_from, with_state};
+pub(crate) use execution::{
+    Draws, counted_from, current_task, drop_labels_at_end, has_ended, mark_ended, with_state,
+};
 
+pub use clock::{VectorClock, clock, clock_for};
 pub use labels::Labels;
 pub(crate) use tags::TagOfTask;
 #[allow(deprecated, reason = "shuttle has them too")]
@@ -99,14 +103,17 @@ impl Debug for ChildLabelFn {
     }
 }
 
-/// Returns the number of events so far, at which the scheduler could switch.
+/// Returns the number of events so far, at which the scheduler could switch, and of operations of destructors after
+/// the end of the execution.
 ///
 /// # Panics
 ///
 /// Outside a test.
 #[track_caller]
 pub fn context_switches() -> usize {
-    inside().with_world(|world| world.state().execution().events.len())
+    let context = inside();
+    let events = context.with_world(|world| world.state().execution().events.len());
+    events + context.operations_after_stop()
 }
 
 /// Allows the execution as many steps from here on as it was allowed at its beginning.
@@ -149,51 +156,10 @@ pub fn me() -> TaskId {
 
 #[track_caller]
 fn inside<'a>() -> &'a runtime::Context {
+    trace::accessed(Location::caller());
     runtime::current().unwrap_or_else(|| {
         panic!("`ExecutionState` is not set: no test of shuttle is running here")
     })
-}
-
-/// A clock without entries, as shuttle's without its feature `vector-clocks`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd)]
-pub struct VectorClock(());
-
-impl VectorClock {
-    /// Returns 0.
-    #[must_use]
-    pub fn get(&self, _task: usize) -> u32 {
-        0
-    }
-}
-
-impl Deref for VectorClock {
-    type Target = [u32];
-
-    fn deref(&self) -> &[u32] {
-        &[]
-    }
-}
-
-impl From<&[u32]> for VectorClock {
-    fn from(_clock: &[u32]) -> Self {
-        VectorClock(())
-    }
-}
-
-impl<const N: usize> From<&[u32; N]> for VectorClock {
-    fn from(_clock: &[u32; N]) -> Self {
-        VectorClock(())
-    }
-}
-
-/// Returns a clock without entries.
-pub fn clock() -> VectorClock {
-    VectorClock(())
-}
-
-/// Returns a clock without entries.
-pub fn clock_for(_task: TaskId) -> VectorClock {
-    VectorClock(())
 }
 
 /// Calls `f` with the labels of a task.
@@ -201,6 +167,7 @@ pub fn with_labels_for_task<F, T>(task_id: TaskId, f: F) -> T
 where
     F: FnOnce(&mut Labels) -> T,
 {
+    drop_labels_at_end();
     let mut labels = with_state(|state| state.labels.remove(&task_id)).unwrap_or_default();
     let result = f(&mut labels);
     with_state(|state| state.labels.insert(task_id, labels));
@@ -229,7 +196,9 @@ pub fn get_name_for_task(task_id: TaskId) -> Option<TaskName> {
 
 /// Sets the name of a task and returns the earlier one.
 pub fn set_name_for_task(task_id: TaskId, task_name: impl Into<TaskName>) -> Option<TaskName> {
-    set_label_for_task(task_id, task_name.into())
+    // A name has no destructor of the test's, so it need not be dropped at the end.
+    let name: TaskName = task_name.into();
+    with_state(|state| state.labels.entry(task_id).or_default().insert(name))
 }
 
 /// Labels and tag of a task that is about to be created.
@@ -240,7 +209,9 @@ pub(crate) struct Inherited {
 
 impl Inherited {
     /// Returns those of the calling task.
+    #[track_caller]
     pub(crate) fn from_parent() -> Self {
+        trace::accessed(Location::caller());
         let parent = current_task();
         with_state(|state| Inherited {
             labels: parent
@@ -252,6 +223,7 @@ impl Inherited {
 
     /// Gives them to the task. The caller has performed no operation since it created the task, so that
     /// has not run.
+    #[track_caller]
     pub(crate) fn give_to(mut self, child: TaskId) {
         if let Some(ChildLabelFn(change)) = self.labels.get().cloned() {
             change(child, &mut self.labels);
@@ -264,5 +236,6 @@ impl Inherited {
                 state.tags.insert(child, tag);
             }
         });
+        trace::created(child, Location::caller());
     }
 }

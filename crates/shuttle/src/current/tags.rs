@@ -5,8 +5,8 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::with_state;
 use super::{TaskId, me};
+use super::{drop_labels_at_end, with_state};
 
 /// The tag of a task.
 pub(crate) type TagOfTask = Arc<dyn Tag>;
@@ -49,5 +49,6 @@ pub fn get_tag_for_task(task_id: TaskId) -> Option<Arc<dyn Tag>> {
 /// Sets the tag of a task and returns the earlier one.
 #[deprecated(note = "use labels")]
 pub fn set_tag_for_task(task_id: TaskId, tag: Arc<dyn Tag>) -> Option<Arc<dyn Tag>> {
+    drop_labels_at_end();
     with_state(|state| state.tags.insert(task_id, tag))
 }

@@ -14,6 +14,7 @@ use std::task::{Context, Poll, Waker};
 
 use raddle::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::current::{TaskId, current_task, has_ended};
 use crate::sync::{ResourceSignature, ResourceType};
 
 /// The order in which waiting tasks get permits.
@@ -77,6 +78,8 @@ struct State {
 
 /// A request that waits.
 struct Waiter {
+    /// The task that has polled the request last.
+    task: Mutex<Option<TaskId>>,
     wanted: usize,
     /// True when later requests may be granted before this one.
     is_bypassable: bool,
@@ -93,6 +96,11 @@ impl State {
             Some(_) => 0,
             None => self.permits,
         }
+    }
+
+    fn is_waiting(&self, waiter: &Arc<Waiter>) -> bool {
+        let mut waiters = self.queue.iter().chain(&self.reservation);
+        waiters.any(|other| Arc::ptr_eq(other, waiter))
     }
 
     /// True when a new request has to wait behind others of a fair semaphore.
@@ -121,6 +129,8 @@ impl State {
     /// can go on. The result is the wakers to call.
     fn distribute(&mut self, fairness: Fairness) -> Vec<Waker> {
         let mut wakers = Vec::new();
+        self.queue.retain(|waiter| !waiter.is_stale());
+        self.reservation.take_if(|waiter| waiter.is_stale());
         match fairness {
             Fairness::StrictlyFair => {
                 let mut is_blocked = false;
@@ -153,6 +163,13 @@ impl State {
 }
 
 impl Waiter {
+    /// True when the task has ended that polled the request last, although the request was not dropped. Another task
+    /// may poll it, which makes it again.
+    fn is_stale(&self) -> bool {
+        let task = *self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        task.is_some_and(has_ended)
+    }
+
     fn take_waker(&self) -> Option<Waker> {
         self.waker
             .lock()
@@ -399,7 +416,7 @@ impl<'a> Acquire<'a> {
             return Some(Err(AcquireError(())));
         }
         if let Some(waiter) = &self.waiter {
-            if semaphore.fairness == Fairness::StrictlyFair {
+            if semaphore.fairness == Fairness::StrictlyFair && state.is_waiting(waiter) {
                 // Granted by a release.
                 return None;
             }
@@ -443,9 +460,12 @@ impl Future for Acquire<'_> {
             wake(wakers);
             return Poll::Ready(result);
         }
+        // A request whose task had ended was forgotten, and is made again.
+        this.waiter.take_if(|waiter| !state.is_waiting(waiter));
         let is_new = this.waiter.is_none();
         let waiter = this.waiter.get_or_insert_with(|| {
             Arc::new(Waiter {
+                task: Mutex::new(None),
                 wanted: this.wanted,
                 is_bypassable: this.is_bypassable,
                 reserves_at: this.reserves_at,
@@ -453,6 +473,7 @@ impl Future for Acquire<'_> {
                 waker: Mutex::new(None),
             })
         });
+        *waiter.task.lock().unwrap_or_else(PoisonError::into_inner) = current_task();
         let waker = context.waker().clone();
         *waiter.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker);
         if is_new {

@@ -3,7 +3,9 @@
 //! It chooses tasks and random numbers. The rest that raddle leaves open is decided here: a notification wakes any
 //! waiting thread, in a way that depends only on the steps before it.
 
+use std::any::Any;
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread::ThreadId;
 
@@ -24,6 +26,8 @@ pub(crate) struct Driven<S> {
     /// The number that is being drawn, and the parts of it that were returned.
     drawn: Option<(u64, u32)>,
     next: Option<Choice>,
+    /// The panic of the scheduler.
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 impl<S: Scheduler> Driven<S> {
@@ -35,7 +39,22 @@ impl<S: Scheduler> Driven<S> {
             tasks: Vec::new(),
             drawn: None,
             next: None,
+            panic: None,
         }
+    }
+
+    /// Calls the scheduler, and keeps its panic.
+    fn call<R>(&mut self, call: impl FnOnce(&mut Self) -> R) -> R {
+        let result = catch_unwind(AssertUnwindSafe(|| call(self)));
+        result.unwrap_or_else(|panic| {
+            self.panic = Some(panic);
+            resume_unwind(Box::new("the scheduler panicked"))
+        })
+    }
+
+    /// Returns the panic of the scheduler.
+    pub(crate) fn take_panic(&mut self) -> Option<Box<dyn Any + Send>> {
+        self.panic.take()
     }
 
     fn begin(&mut self) -> bool {
@@ -125,12 +144,13 @@ pub(crate) struct Adapter<S>(pub(crate) Arc<Guarded<S>>);
 
 impl<S: Scheduler> raddle::Scheduler for Adapter<S> {
     fn begin(&mut self) -> bool {
-        self.0.on_owner(Driven::begin).unwrap_or(false)
+        let begins = self.0.on_owner(|driven| driven.call(Driven::begin));
+        begins.unwrap_or(false)
     }
 
     fn discards(&mut self, view: &View<'_>) -> bool {
         let next = self.0.on_owner(|driven| {
-            driven.next = driven.choose(view);
+            driven.next = driven.call(|driven| driven.choose(view));
             driven.next
         });
         next.flatten().is_none()

@@ -7,6 +7,7 @@
 mod adapter;
 mod data;
 mod dfs;
+mod every;
 mod nondeterminism;
 mod pct;
 mod random;
@@ -20,6 +21,7 @@ pub use crate::current::TaskId;
 pub(crate) use adapter::{Driven, Guarded};
 pub use data::{DataSource, RandomDataSource};
 pub use dfs::DfsScheduler;
+pub(crate) use every::EverySchedule;
 pub use nondeterminism::UncontrolledNondeterminismCheckScheduler;
 pub use pct::PctScheduler;
 pub use random::RandomScheduler;

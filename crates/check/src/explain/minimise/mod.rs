@@ -344,7 +344,7 @@ impl<'a> Minimiser<'a> {
         let context = &self.context;
         run_execution(context, self.body, self.place);
         let finding = context.with_exploration(|exploration| exploration.finish());
-        finding.or_else(|| context.sweep().map(|panic| Box::new(Finding::Panic(panic))))
+        finding.or_else(|| context.end_program())
     }
 
     fn is_same(&self, finding: &Finding) -> bool {

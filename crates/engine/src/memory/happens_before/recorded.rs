@@ -45,6 +45,13 @@ pub(crate) struct WriteOf {
     pub(super) event: Option<EventId>,
 }
 
+/// Returns the clock of the events that happen before the next event of a thread. The execution may be running.
+#[must_use]
+pub fn clock_of(execution: &Execution, thread: ThreadId) -> Vec<u32> {
+    let clocks = HappensBefore::<EveryEvent>::of(execution);
+    clocks.hb(thread)[..execution.threads.len()].to_vec()
+}
+
 /// The clocks at one event.
 struct At<'a, H> {
     all: &'a mut HappensBefore<H>,

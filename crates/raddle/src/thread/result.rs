@@ -78,6 +78,7 @@ impl<T> Drop for ResultOwner<T> {
 mod tests {
     use super::ResultOwner;
     use std::rc::Rc;
+    use std::sync::Arc;
 
     #[test]
     fn the_last_owner_drops_the_result() {
@@ -101,23 +102,25 @@ mod tests {
     }
 
     /// An owner that is sent to another OS thread.
-    struct Sent(ResultOwner<std::sync::Arc<()>>);
+    struct Sent(ResultOwner<Arc<()>>);
     // SAFETY: as that of `JoinHandle`.
     unsafe impl Send for Sent {}
 
+    impl Sent {
+        fn drop_here(self) {
+            drop(self.0);
+        }
+    }
+
     #[test]
     fn an_owner_on_another_os_thread_leaves_the_result_to_the_first() {
-        let value = std::sync::Arc::new(());
+        let value = Arc::new(());
         let (thread, handle) = ResultOwner::pair();
-        thread.put(Ok(std::sync::Arc::clone(&value)));
+        thread.put(Ok(Arc::clone(&value)));
         let sent = Sent(handle);
-        std::thread::spawn(move || {
-            let sent = sent;
-            drop(sent);
-        })
-        .join()
-        .expect("the owner is dropped");
+        let other = std::thread::spawn(move || sent.drop_here());
+        other.join().expect("the owner is dropped");
         assert!(matches!(thread.take(), Some(Ok(_))));
-        assert_eq!(std::sync::Arc::strong_count(&value), 1);
+        assert_eq!(Arc::strong_count(&value), 1);
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
+use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
@@ -58,8 +59,21 @@ pub struct Finished {
     pub stderr: String,
 }
 
-/// A running command, which is killed when it is dropped.
-pub struct Running(Child);
+/// A running command, which is killed when it is dropped. Its output is read while it runs, so that it never waits for
+/// that.
+pub struct Running {
+    process: Child,
+    stdout: Option<JoinHandle<String>>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+fn collect(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        from.read_to_string(&mut text).unwrap();
+        text
+    })
+}
 
 impl Machine {
     pub fn new(address: &str) -> Self {
@@ -118,7 +132,7 @@ impl Machine {
     }
 
     pub fn start(&self, arguments: &[&str]) -> Running {
-        Running(self.command(arguments).spawn().unwrap())
+        Running::of(self.command(arguments).spawn().unwrap())
     }
 
     pub fn run(&self, arguments: &[&str]) -> Finished {
@@ -126,7 +140,7 @@ impl Machine {
     }
 
     pub fn run_command(&self, mut command: Command) -> Finished {
-        Running(command.spawn().unwrap()).finish()
+        Running::of(command.spawn().unwrap()).finish()
     }
 
     /// Starts a front end for ignored tests with this part in their names.
@@ -174,51 +188,43 @@ impl Drop for Machine {
 }
 
 impl Running {
-    pub fn of(process: Child) -> Self {
-        Running(process)
+    pub fn of(mut process: Child) -> Self {
+        Running {
+            stdout: process.stdout.take().map(collect),
+            stderr: process.stderr.take().map(collect),
+            process,
+        }
     }
 
     pub fn finish(mut self) -> Finished {
-        let mut stderr = self.0.stderr.take().unwrap();
-        let reader = std::thread::spawn(move || {
-            let mut text = String::new();
-            stderr.read_to_string(&mut text).unwrap();
-            text
-        });
-        let mut stdout = String::new();
-        self.0
-            .stdout
-            .take()
-            .unwrap()
-            .read_to_string(&mut stdout)
-            .unwrap();
-        let status = self.0.wait().unwrap();
+        let status = self.process.wait().unwrap();
+        let text = |reader: Option<JoinHandle<String>>| reader.unwrap().join().unwrap();
         Finished {
             code: status.code(),
-            stdout,
-            stderr: reader.join().unwrap(),
+            stdout: text(self.stdout.take()),
+            stderr: text(self.stderr.take()),
         }
     }
 
     pub fn id(&self) -> u32 {
-        self.0.id()
+        self.process.id()
     }
 
     pub fn signal(&self, signal: &str) {
-        let id = self.0.id().to_string();
+        let id = self.process.id().to_string();
         let status = Command::new("kill").args([signal, &id]).status().unwrap();
         assert!(status.success());
     }
 
     pub fn has_ended(&mut self) -> bool {
-        self.0.try_wait().unwrap().is_some()
+        self.process.try_wait().unwrap().is_some()
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 

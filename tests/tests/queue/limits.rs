@@ -76,7 +76,7 @@ fn auto_runs_every_class_if_half_of_its_runs_suffice(kind: Kind) {
     assert_eq!(finished["executions"], 624);
 }
 
-/// The second half of the runs are streams of the samplers of `Auto`, which are the same whoever runs them.
+/// The second half of the runs are streams of the samplers of `Auto`, which are the same for any number of workers.
 fn auto_samples_with_the_other_half(kind: Kind) {
     /// The sum of the fingerprints of the streams, which both kinds of servers have.
     static SUM: OnceLock<u64> = OnceLock::new();

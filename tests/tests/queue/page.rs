@@ -85,7 +85,7 @@ fn the_page_shows_what_is_printed() {
     front_end.signal("-INT");
     let stopped = normalised(&front_end.finish().stdout);
     assert!(stopped.contains(&resumed), "{stopped}\n\n{resumed}");
-    let worker = machine.start(&["work", "--jobs", "2"]);
+    let worker = machine.start(&["work", "--jobs", "2", "--wait", "20s"]);
     let front_end = machine.run(&test);
     let printed = normalised(&format!("{}{}", front_end.stderr, front_end.stdout));
     // How often progress is printed depends on the machine.

@@ -203,6 +203,36 @@ fn a_panic_of_a_destructor_fails_the_test() {
     // Where the task is unwound, the panic would end the process, so none is tried here.
 }
 
+/// A detached task that panics releases a lock while it unwinds, and the execution may end at that moment. Its panic
+/// fails the test whenever it has begun.
+#[test]
+fn no_panic_of_a_detached_task_is_lost() {
+    let mut failures = 0;
+    for seed in 0..40 {
+        // The first execution decides; a failing one is run again.
+        let first = Arc::new(StdAtomicUsize::new(0));
+        let state = Arc::clone(&first);
+        let run = || {
+            let test = move || {
+                let (state, lock) = (Arc::clone(&state), Arc::new(Mutex::new(())));
+                let is_first = state.fetch_or(1, SeqCst) & 1 == 0;
+                drop(future::spawn(async move {
+                    let _guard = lock.lock().unwrap();
+                    state.fetch_or(if is_first { 2 } else { 0 }, SeqCst);
+                    panic!("oh no");
+                }));
+                thread::yield_now();
+                thread::yield_now();
+            };
+            shuttle::check_random_with_seed(test, seed, 1);
+        };
+        let has_failed = catch_unwind(AssertUnwindSafe(run)).is_err();
+        assert_eq!(has_failed, first.load(SeqCst) & 2 != 0, "seed {seed}");
+        failures += usize::from(has_failed);
+    }
+    assert!((1..40).contains(&failures), "{failures}");
+}
+
 #[test]
 fn destructors_that_wait_for_ever_fail_the_test() {
     let text = failure(MaxSteps::None, || {

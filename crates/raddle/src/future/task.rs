@@ -236,7 +236,10 @@ impl<T> Task<T> {
                 resume_unwind(panic);
             }
             Err(panic) => {
-                self.finish(Outcome::Panicked);
+                // The end of the execution must not take the place of the panic.
+                if unless_ended(|| self.finish(Outcome::Panicked)).is_none() {
+                    self.finish(Outcome::Panicked);
+                }
                 resume_unwind(panic);
             }
         }

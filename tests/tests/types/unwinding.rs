@@ -305,6 +305,27 @@ fn a_lock_is_given_back_even_when_the_execution_stops_at_that_point() {
 }
 
 #[test]
+fn a_panic_in_a_scope_that_leaves_another_thread_blocked_is_the_failure() {
+    let report = raddle::Checker::new()
+        .strategy(raddle::Strategy::Exhaustive)
+        .run(|| {
+            let (sender, receiver) = raddle::sync::mpsc::channel::<()>();
+            thread::scope(|scope| {
+                // The scope waits for the last thread first.
+                scope.spawn(move || receiver.recv());
+                scope.spawn(|| panic!("never sends"));
+            });
+            drop(sender);
+        });
+    let kinds: Vec<_> = report.failures.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [raddle::FailureKind::Panic], "{report}");
+    assert!(
+        report.failures[0].message.contains("never sends"),
+        "{report}"
+    );
+}
+
+#[test]
 fn scoped_threads_are_waited_for_even_when_the_execution_is_abandoned() {
     let report = exhaust(|| {
         let data = [1, 2, 3];

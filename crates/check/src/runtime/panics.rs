@@ -160,6 +160,13 @@ impl Context {
         });
     }
 
+    /// True when `thread` ended by a panic that no thread has joined.
+    pub fn has_unjoined_panic(&self, thread: ThreadId) -> bool {
+        let exploration = self.exploration.borrow();
+        let mut panics = exploration.execution().panics.iter();
+        panics.any(|panic| panic.thread == thread && panic.joined_by.is_none())
+    }
+
     /// Marks the panic of `thread` as joined by the calling thread; true if there was one that no
     /// thread had joined.
     pub fn join_panic(&self, thread: ThreadId) -> bool {

@@ -85,19 +85,25 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 
     /// Waits for all threads; returns true if one of them panicked and was not joined. The wait is
     /// not cut short even when the execution stops, because the threads borrow.
+    ///
+    /// Their panics are received when all have ended: one that leaves others blocked is the failure.
     fn wait(&self, context: &Context, place: &'static Location<'static>) -> bool {
-        let mut panicked = false;
+        let mut panicked = Vec::new();
         loop {
             let next = self
                 .threads
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .pop();
-            let Some(target) = next else { return panicked };
+            let Some(target) = next else { break };
             context.perform_protected(place, Operation::Join { target });
             context.wait_as_long_as(target);
-            panicked |= context.join_panic(target);
+            if context.has_unjoined_panic(target) {
+                panicked.push(target);
+            }
         }
+        let received = panicked.iter().map(|&target| context.join_panic(target));
+        received.fold(false, |any, one| any | one)
     }
 }
 

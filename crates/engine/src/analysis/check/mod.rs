@@ -118,7 +118,11 @@ fn find(execution: &Execution, ending: &Ending, max_events: usize) -> Option<Fin
         return Some(finding);
     }
     match ending {
-        Ending::Diverged(divergence) => Some(Finding::Nondeterminism(divergence.clone())),
+        // A thread whose call was refused ends early, which is not what the search expects of it.
+        Ending::Diverged(divergence) => Some(match panic::refusal(execution) {
+            Some(refusal) => Finding::Panic(refusal.clone()),
+            None => Finding::Nondeterminism(divergence.clone()),
+        }),
         Ending::StackOverflow(thread) => Some(Finding::StackOverflow(*thread)),
         Ending::Discarded | Ending::MemoryError | Ending::Interfered => None,
         // A panic is often the reason why other threads are blocked, so it comes first.

@@ -39,6 +39,12 @@ pub struct Poison<'e> {
     pub found: SiteId,
 }
 
+/// Returns the first unhandled panic by which the front end refused a call of the program, such as that of a lock which
+/// another worker of the check holds. These panics begin with its name.
+pub(super) fn refusal(execution: &Execution) -> Option<&Panic> {
+    unhandled(execution).filter(|panic| panic.message.starts_with("raddle: "))
+}
+
 /// Returns the poisoned object that made the thread panic, if there is one, and the panic that
 /// poisoned it.
 pub fn poisoned_by<'e>(execution: &'e Execution, panic: &Panic) -> Option<Poison<'e>> {

@@ -108,7 +108,12 @@ pub fn command(directory: &Path, port: u16, settings: &[&str]) -> Command {
         .create(true)
         .open(directory.join("output"));
     // The log of changes is written as late as can be, so that a crash forgets commits.
-    let settings = [&["wal_writer_delay=10s", "wal_buffers=64MB"], settings].concat();
+    let late = [
+        "wal_writer_delay=10s",
+        "wal_writer_flush_after=1GB",
+        "wal_buffers=64MB",
+    ];
+    let settings = [&late, settings].concat();
     let mut command = program("postgres");
     command
         .arg("-D")

@@ -1,7 +1,7 @@
 //! The table of the threads of an execution.
 //!
-//! Its places outlive executions, so that starting a thread neither allocates nor moves an entry: moving
-//! large entries took a tenth of the time of short executions.
+//! Its places outlive executions, so that starting a thread neither allocates nor moves an entry: a move
+//! reads in large parts what was written in small ones, which stalls the processor.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;

@@ -29,7 +29,7 @@ pub(super) struct Write {
 }
 
 /// The writes of a location were recorded in this order, from 1; 0 is the initial value.
-type Number = u32;
+pub(super) type Number = u32;
 
 /// One access of a thread.
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,16 +103,18 @@ impl Coherence {
         self.writes.get(*number as usize - 1)
     }
 
+    /// Returns the number of the write of this rank.
     #[inline]
-    fn number(&self, rank: u32) -> Number {
+    pub(super) fn number(&self, rank: u32) -> Number {
         match rank.checked_sub(1) {
             None => 0,
             Some(position) => self.order[position as usize],
         }
     }
 
+    /// Returns the rank of a write.
     #[inline]
-    fn rank(&self, write: Number) -> u32 {
+    pub(super) fn rank(&self, write: Number) -> u32 {
         match write.checked_sub(1) {
             None => 0,
             Some(position) => self.ranks[position as usize],

@@ -20,3 +20,4 @@ mod proxy;
 mod refusals;
 mod samplers;
 mod server;
+mod soak;

@@ -224,7 +224,7 @@ unsafe extern "C" fn root<F: FnOnce(*const u8) -> Way>(data: *mut Data<F>) -> ! 
     // SAFETY: `prepare` has written the body, and this is the only time that it is read.
     let Data { body, end } = unsafe { data.read() };
     let Way(place) = body(end);
-    // SAFETY: whoever made the way guarantees that the place is a suspended one.
+    // SAFETY: every way is to the place of a suspended stack.
     unsafe {
         asm!("mov rsp, {place}", "pop rax", "jmp rax", place = in(reg) place, options(noreturn))
     }

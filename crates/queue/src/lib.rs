@@ -8,6 +8,9 @@ mod postgres;
 mod redis;
 mod settings;
 mod sketch;
+mod stream;
+#[cfg(feature = "tls")]
+mod tls;
 mod token;
 
 use std::collections::BTreeMap;

@@ -126,7 +126,7 @@ fn the_second_check_of_a_test_follows_the_first() {
         .for_each(|worker| assert_eq!(worker.finish().code, Some(0)));
 }
 
-/// By hand: `cargo test-queue -- --ignored --nocapture delay`.
+/// By hand: `cargo test-queue -- --ignored --nocapture delay_of`.
 #[test]
 #[ignore = "a measurement"]
 fn delay_of_a_failure_in_slices() {

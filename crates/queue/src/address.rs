@@ -272,8 +272,8 @@ mod tests {
         assert!(!format!("{address} {address:?}").contains("secret"));
         for bad in [
             "http://admin:secret@host",
-            "rediss://admin:secret@host",
-            "postgres://admin:secret@host?sslmode=verify-full",
+            "rediss://admin:secret@host?cacert=%2",
+            "postgres://admin:secret@host?sslrootcert=%2",
             "postgres://admin:secret@host?schema=a%22b",
             "postgres://admin:secret@host/%2",
             "redis://admin:secret@host:x",

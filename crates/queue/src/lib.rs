@@ -9,8 +9,6 @@ mod redis;
 mod settings;
 mod sketch;
 mod stream;
-#[cfg(feature = "tls")]
-mod tls;
 mod token;
 
 use std::collections::BTreeMap;

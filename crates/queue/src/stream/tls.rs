@@ -14,7 +14,7 @@ use rustls::{
     SignatureScheme, StreamOwned,
 };
 
-use crate::stream::{Encryption, Verification, refused};
+use super::{Encryption, Verification, refused};
 
 /// An encrypted connection.
 pub type Encrypted = StreamOwned<ClientConnection, TcpStream>;

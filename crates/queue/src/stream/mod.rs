@@ -1,11 +1,11 @@
 //! Connections to servers, encrypted or not.
 
+#[cfg(feature = "tls")]
+mod tls;
+
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
-
-#[cfg(feature = "tls")]
-use crate::tls;
 
 /// A connection to a server.
 pub enum Stream {

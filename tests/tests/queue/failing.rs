@@ -126,7 +126,7 @@ fn the_second_check_of_a_test_follows_the_first() {
         .for_each(|worker| assert_eq!(worker.finish().code, Some(0)));
 }
 
-/// By hand: `cargo test-queue -- --ignored --nocapture delay`.
+/// By hand: `cargo test-queue -- --ignored --nocapture delay_of`.
 #[test]
 #[ignore = "a measurement"]
 fn delay_of_a_failure_in_slices() {
@@ -150,7 +150,8 @@ fn delay_of_a_failure_in_slices() {
                     found.push(now());
                 }
             }
-            assert_eq!(found.len(), 1, "it is told once");
+            let problems = std::io::read_to_string(front_end.stderr.take().unwrap());
+            assert_eq!(found.len(), 1, "it is told once: {problems:?}");
             let failed: u128 = std::fs::read_to_string(&failed).unwrap().parse().unwrap();
             let delay = found[0] - failed;
             println!(

@@ -21,3 +21,4 @@ mod refusals;
 mod samplers;
 mod server;
 mod soak;
+mod tls;

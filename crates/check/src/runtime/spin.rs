@@ -612,17 +612,16 @@ impl Context {
             let capabilities = world.capabilities();
             let must_find = CAN_WATCH && capabilities.reads_repetitions;
             // A native program may keep what it has done in memory of its own.
-            let is_repeatable =
-                capabilities.begins_again && self.program.dialect() == Dialect::Library;
             let is_last = self.watch.is_last.get();
-            let on_demand = must_find && is_repeatable && !self.watch.has_loops.get() && !is_last;
+            let is_repeatable = capabilities.begins_again && self.is_library() && !is_last;
+            let begins_on_demand = capabilities.watches_on_demand && !self.watch.has_loops.get();
+            let on_demand = must_find && is_repeatable && begins_on_demand;
             let early = must_find && !on_demand;
             if early && self.watch.on_demand.get() {
                 // Those of executions that were not watched are not clean.
                 self.forget_stacks();
             }
             self.watch.start(early, on_demand);
-            let is_repeatable = is_repeatable && !is_last;
             self.watch.tries.set(early && is_repeatable);
             self.watch.trials.forget_trial();
             // Without a read there is no loop to find. The first read turns the watch on.

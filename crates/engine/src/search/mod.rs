@@ -661,6 +661,7 @@ impl Strategy for Exhaustive {
         Capabilities {
             reads_all_outcomes: self.frames.last().is_some_and(|frame| frame.graph.weak),
             begins_again: true,
+            watches_on_demand: true,
             reads_discarded: true,
             known_class: KnownClass::NeverOccurs,
             max_events: self.too_long.unwrap_or(usize::MAX),

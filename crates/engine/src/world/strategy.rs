@@ -70,9 +70,11 @@ pub struct Capabilities {
     /// Reads repetitions of a loop as soon as they occur. Otherwise only long executions are
     /// watched for them.
     pub reads_repetitions: bool,
-    /// Can begin an execution [again](Strategy::begin_again). Then repetitions of a loop need not be found
-    /// in an execution without any.
+    /// Can begin an execution [again](Strategy::begin_again).
     pub begins_again: bool,
+    /// Begins an execution [again](Strategy::begin_again) in which a thread may repeat a loop. Only then, and in
+    /// all later executions, repetitions are read.
+    pub watches_on_demand: bool,
     /// Reads the rest of an execution that the program has discarded, because a later send may
     /// revisit the receive that made an assumption fail.
     pub reads_discarded: bool,
@@ -90,6 +92,7 @@ impl Default for Capabilities {
             reads_all_outcomes: false,
             reads_repetitions: true,
             begins_again: false,
+            watches_on_demand: false,
             reads_discarded: false,
             randomness: Randomness::None,
             known_class: KnownClass::Counts,
@@ -104,6 +107,7 @@ impl Capabilities {
         reads_all_outcomes: false,
         reads_repetitions: false,
         begins_again: false,
+        watches_on_demand: false,
         reads_discarded: false,
         randomness: Randomness::Independent,
         known_class: KnownClass::Counts,

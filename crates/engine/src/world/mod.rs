@@ -25,6 +25,7 @@ mod weak;
 
 pub use cells::Past;
 pub use policy::Policy;
+pub use spin::Round;
 pub use undo::LocalStates;
 
 use crate::base::ids::{EventId, SiteId, ThreadId};
@@ -154,6 +155,13 @@ impl State {
     /// True when the thread can continue.
     pub fn is_enabled(&self, thread: ThreadId) -> bool {
         self.threads[thread.index()].slot != NOT_ENABLED
+    }
+
+    /// Returns the thread's position in [`enabled`](Self::enabled).
+    #[inline]
+    pub(crate) fn position_of_enabled(&self, thread: ThreadId) -> Option<usize> {
+        let slot = self.threads[thread.index()].slot;
+        (slot != NOT_ENABLED).then_some(slot)
     }
 
     /// True when the thread has ended.

@@ -5,6 +5,7 @@
 //! without one they say so and do nothing, unless `RADDLE_REDIS_REQUIRED` or `RADDLE_POSTGRES_REQUIRED` is set.
 
 mod commands;
+mod cuts;
 mod exact;
 mod failing;
 mod launchers;
@@ -19,3 +20,5 @@ mod proxy;
 mod refusals;
 mod samplers;
 mod server;
+mod soak;
+mod tls;

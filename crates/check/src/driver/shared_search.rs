@@ -35,7 +35,7 @@ use crate::runtime::{Places, watchdog};
 use crate::settings::checker::Checker;
 use crate::settings::mutant::Mutant;
 use crate::settings::options::{Classes, Level, Strategy};
-use results::{FINGERPRINTS, conclude, results, sums_fingerprints};
+use results::{FINGERPRINTS, conclude, keeps_classes, results, sums_fingerprints};
 use streams::Streams;
 
 /// The variable with the path of the socket.
@@ -292,7 +292,7 @@ fn explore(
         false => phases::exhaustive(checker).idle(),
     };
     let mut exploration = Exploration::new(search, checker.limits());
-    if checker.strategy == Strategy::Auto {
+    if checker.strategy == Strategy::Auto || keeps_classes() {
         // Samplers may run the same classes, so their fingerprints are kept.
         exploration.remember(&[]);
     }

@@ -460,3 +460,18 @@ fn entry<T: Default>(list: &mut Vec<T>, index: usize) -> &mut T {
     }
     &mut list[index]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_point_is_found_from_the_end() {
+        for length in 0..40 {
+            let list: Vec<usize> = (0..length).collect();
+            for point in 0..=length {
+                assert_eq!(late_partition_point(&list, |&it| it < point), point);
+            }
+        }
+    }
+}

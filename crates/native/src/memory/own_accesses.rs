@@ -113,6 +113,10 @@ impl OwnAccesses {
 pub(crate) struct OwnLists {
     /// By thread; none for threads that have none or have ended.
     of: Vec<Option<Box<OwnAccesses>>>,
+    #[expect(
+        clippy::vec_box,
+        reason = "pointers to a list stay valid after its thread's end"
+    )]
     free: Vec<Box<OwnAccesses>>,
 }
 
@@ -132,7 +136,7 @@ impl OwnLists {
         self.of[thread] = Some(list);
     }
 
-    /// Ends the list of a thread, whose stack nobody may use any more.
+    /// Ends the list of a thread, whose stack no thread may use any more.
     pub(crate) fn end(&mut self, thread: usize) {
         self.free
             .extend(self.of.get_mut(thread).and_then(Option::take));

@@ -85,7 +85,10 @@ const REASONS: &[Reason] = &[
             ),
             ("memory/unwritten.rs", &["STATE"]),
             ("process/harness.rs", &["HARNESS", "HOST", "TEST"]),
-            ("process/output.rs", &["BEFORE", "IS_SHOWN", "MESSAGES"]),
+            (
+                "process/output.rs",
+                &["BEFORE", "IS_LIBTEST", "IS_SHOWN", "MESSAGES"],
+            ),
             ("process/program.rs", &["MAIN"]),
             (
                 "process/restart/fork.rs",
@@ -150,6 +153,7 @@ const REASONS: &[Reason] = &[
          them, because every operation needs them without a detour",
         &[
             ("execution/mod.rs", &["RUNNING"]),
+            ("memory/own_accesses.rs", &["NO_LIST"]),
             ("memory/shadow.rs", &["NOW"]),
             (
                 "execution/shadow_stack.rs",

@@ -6,7 +6,8 @@
 //! uncontrolled, and is stopped where it starts the thread: every execution begins there. The first
 //! thread of an execution is the test's. After its end, `main` continues and exits with a status
 //! that is nonzero if the test failed, also for tests that should panic or that return an error.
-//! Its line "test result: ok" counts as exit status 0.
+//! Its line "test result: ok" counts as exit status 0, and so does "ok" for the test if that line came next, and
+//! nothing else, in an execution before.
 
 use super::program::NativeProgram;
 use crate::host::phase::{self, Harness};

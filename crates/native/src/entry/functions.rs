@@ -10,7 +10,7 @@ use std::mem::offset_of;
 use crate::abi::registers::return_cleared;
 use crate::abi::trampoline::out_of_line;
 use crate::execution::call_tree::{self, Call};
-use crate::execution::shadow_stack::{self, Calls};
+use crate::execution::shadow_stack::{self, Calls, Marks};
 use crate::memory::unwritten;
 use crate::rust;
 
@@ -68,20 +68,31 @@ extern "C" fn __tsan_func_exit() {
         "cmp byte ptr [rip + {are_wanted}], 0",
         "jne {leave}",
         "mov r11, [rip + {offset}]",
-        "cmp qword ptr fs:[r11 + {marks}], 0",
-        "jne {leave}",
         "mov rax, fs:[r11 + {last}]",
         "test rax, rax",
-        "je 2f",
-        "cmp byte ptr [rax + {is_kept}], 0",
-        "je {leave}",
+        "je 3f",
+        "cmp byte ptr [rax + {is_quiet}], 0",
+        "je 3f",
+        "cmp dword ptr fs:[r11 + {unrecorded}], 0",
+        "jne {leave}",
+        "4:",
         "mov rax, [rax + {parent}]",
         "mov fs:[r11 + {last}], rax",
         "2:",
         return_cleared!(),
+        "3:",
+        "cmp qword ptr fs:[r11 + {marks}], 0",
+        "jne {leave}",
+        "test rax, rax",
+        "je 2b",
+        "cmp byte ptr [rax + {is_kept}], 0",
+        "je {leave}",
+        "jmp 4b",
         guest = sym crate::abi::guest::GUEST,
         are_wanted = sym shadow_stack::ARE_WANTED,
         offset = sym shadow_stack::OFFSET,
+        is_quiet = const offset_of!(Call, is_quiet),
+        unrecorded = const offset_of!(Calls, marks) + offset_of!(Marks, unrecorded),
         marks = const offset_of!(Calls, marks),
         last = const offset_of!(Calls, last),
         is_kept = const offset_of!(Call, is_kept),

@@ -12,10 +12,11 @@ use std::mem::offset_of;
 use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::trampoline::{on_alternate_stack, out_of_line};
 use crate::execution::call_tree::Call;
-use crate::execution::shadow_stack::{self, Calls};
+use crate::execution::shadow_stack::{self, Calls, KnownSite};
 use crate::host::mode::is_guest;
 use crate::memory::blocks::Bad;
 use crate::memory::granule::Granule;
+use crate::memory::own_accesses::{OwnAccess, OwnAccesses, WRITES};
 use crate::memory::shadow::{Now, PAGE, RECENT, RecentPage, WORD};
 use crate::memory::{plain_choices, shadow, unwritten};
 use crate::rust::sync;
@@ -43,9 +44,12 @@ fn access_outside(address: usize, size: usize, writes: bool, code: usize) {
 
 /// Records that the running thread copies `size` bytes.
 pub(crate) fn copy_range(from: usize, to: usize, size: usize, code: usize) {
-    if is_guest() && !sync::is_inside(code) {
-        access_outside(from, size, false, code);
-        access_outside(to, size, true, code);
+    if is_guest() && size > 0 && !sync::is_inside(code) {
+        for (address, writes) in [(from, false), (to, true)] {
+            if !shadow::list_own(address, size, writes, code) {
+                access_outside(address, size, writes, code);
+            }
+        }
     }
 }
 
@@ -108,10 +112,12 @@ pub(crate) fn fail(bad: Bad, address: usize, what: &'static str, site: usize) ->
     })
 }
 
-/// Instructions that return if the access, of an address in `rdi`, has nothing to record. Otherwise they jump
+/// Instructions that return if the access, of an address in `rdi`, needs nothing more. Otherwise they jump
 /// to `{anew}`.
 ///
 /// * It is internal to std, and the call site is known for that.
+/// * It is of the thread's own stack, which no other thread has accessed, and the call site is known: then it is
+///   [listed](crate::memory::own_accesses).
 /// * It is of one word which the thread has written since its last event, or read if it reads. Parts of the
 ///   word have no other past then. `{index}` and `{thread}` are the fields of the last access of that kind.
 ///   A write outside of the thread's own stack is recorded once in each epoch, for threads that wait.
@@ -121,18 +127,18 @@ macro_rules! unless_recorded {
             "mov rax, fs:[0x10]\n",
             "cmp rax, [rip + {guest}]\n",
             "jne 4f\n",
-            "mov r11, [rip + {offset}]\n",
-            "mov r11, fs:[r11 + {last}]\n",
-            "test r11, r11\n",
+            "mov rcx, [rip + {offset}]\n",
+            "mov rcx, fs:[rcx + {last}]\n",
+            "mov rdx, [rsp]\n",
+            "test rcx, rcx\n",
             "je 2f\n",
-            "cmp byte ptr [r11 + {is_inside}], 0\n",
+            "cmp byte ptr [rcx + {is_inside}], 0\n",
             "je 2f\n",
-            "mov rax, [rsp]\n",
-            "mov ecx, eax\n",
-            "and ecx, {mask}\n",
-            "lea rdx, [rip + {inside}]\n",
-            "lea rax, [rax + rax + 1]\n",
-            "cmp [rdx + rcx * 8], rax\n",
+            "mov esi, edx\n",
+            "and esi, {mask}\n",
+            "lea r8, [rip + {inside}]\n",
+            "lea rax, [rdx + rdx + 1]\n",
+            "cmp [r8 + rsi * 8], rax\n",
             "je 4f\n",
             "2:\n",
             "mov r11, [rip + {now}]\n",
@@ -141,12 +147,39 @@ macro_rules! unless_recorded {
             "mov rax, [rip + {epoch}]\n",
             "cmp rax, [r11 + {now_epoch}]\n",
             "jne {anew}\n",
-            "cmp byte ptr [r11 + {has_forgotten}], {not_forgotten}\n",
-            "jne 5f\n",
             "cmp rdi, rsp\n",
-            "jb {anew}\n",
-            "cmp rdi, [r11 + {end_of_stack}]\n",
-            "jae {anew}\n",
+            "jb 6f\n",
+            "lea rax, [rdi + {size}]\n",
+            "cmp rax, [r11 + {end_of_stack}]\n",
+            "ja 6f\n",
+            "mov r10, [r11 + {list}]\n",
+            "mov rax, [r10 + {next}]\n",
+            "cmp rax, [r10 + {end}]\n",
+            "je 5f\n",
+            // The slot, as `shadow_stack::site` computes it.
+            "mov r8, rcx\n",
+            "shr r8, 6\n",
+            "xor r8d, edx\n",
+            "and r8d, {sites_mask}\n",
+            "lea r8, [r8 + r8 * 2]\n",
+            "lea r9, [rip + {sites}]\n",
+            "lea r8, [r9 + r8 * 8]\n",
+            "cmp [r8 + {site_call}], rcx\n",
+            "jne {anew}\n",
+            "cmp [r8 + {site_code}], rdx\n",
+            "jne {anew}\n",
+            "mov rcx, [r8 + {site}]\n",
+            "mov edx, [r11 + {now_index}]\n",
+            "mov [rax + {listed_address}], rdi\n",
+            "mov [rax + {listed_site}], rcx\n",
+            "mov [rax + {listed_index}], edx\n",
+            "mov dword ptr [rax + {listed_kind}], {kind}\n",
+            "add rax, {listed_size}\n",
+            "mov [r10 + {next}], rax\n",
+            $crate::abi::registers::return_cleared!(),
+            "6:\n",
+            "cmp byte ptr [r11 + {has_forgotten}], {not_forgotten}\n",
+            "je {anew}\n",
             "5:\n",
             "mov eax, edi\n",
             "and eax, 7\n",
@@ -187,6 +220,7 @@ const _: () = assert!(sync::INSIDE.len().is_power_of_two());
 const _: () = assert!(PAGE == 1 << 12 && RECENT == 1 << 8 && size_of::<RecentPage>() == 1 << 4);
 const _: () = assert!(offset_of!(RecentPage, page) == 0 && offset_of!(RecentPage, granules) == 8);
 const _: () = assert!(WORD == 8 && size_of::<Granule>() == 4 * WORD);
+const _: () = assert!(shadow_stack::SITES.is_power_of_two() && size_of::<KnownSite>() == 3 * 8);
 
 /// Defines the functions for accesses of each size up to a word.
 macro_rules! accesses {
@@ -217,6 +251,20 @@ macro_rules! accesses {
                         // No value for reads, to which that does not matter.
                         not_forgotten = const if $writes { 0 } else { 2 },
                         end_of_stack = const offset_of!(Now, end_of_stack),
+                        list = const offset_of!(Now, list),
+                        next = const offset_of!(OwnAccesses, next),
+                        end = const offset_of!(OwnAccesses, end),
+                        sites = sym shadow_stack::KNOWN_SITES,
+                        sites_mask = const shadow_stack::SITES - 1,
+                        site_call = const offset_of!(KnownSite, call),
+                        site_code = const offset_of!(KnownSite, code),
+                        site = const offset_of!(KnownSite, site),
+                        listed_address = const offset_of!(OwnAccess, address),
+                        listed_site = const offset_of!(OwnAccess, site),
+                        listed_index = const offset_of!(OwnAccess, index),
+                        listed_kind = const offset_of!(OwnAccess, kind),
+                        listed_size = const size_of::<OwnAccess>(),
+                        kind = const $size | if $writes { WRITES } else { 0 },
                         now_epoch = const offset_of!(Now, epoch),
                         recent = const offset_of!(Now, recent),
                         stamp = const offset_of!(Now, stamp),

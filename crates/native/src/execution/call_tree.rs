@@ -36,6 +36,8 @@ pub(crate) struct Call {
     pub(crate) is_loud: bool,
     /// True if the call is in the tree.
     pub(crate) is_kept: bool,
+    /// True if that is so, and the exit is from one region to the same, which changes nothing but the thread's call.
+    pub(crate) is_quiet: bool,
     /// Kind of the entered function.
     pub(crate) kind: FunctionKind,
     /// Region of Rust's standard library inside of the call.
@@ -81,6 +83,7 @@ impl Call {
             into,
             is_loud: true,
             is_kept: false,
+            is_quiet: false,
             kind: FunctionKind::User,
             region: FunctionKind::User,
             is_inside: false,
@@ -144,6 +147,7 @@ pub(crate) fn enter(parent: *const Call, from: usize, into: usize) -> Option<&'s
         None if is_kept && tree.calls.len() < MAX_CALLS => {
             let mut call = Call::of(parent, from, into);
             call.is_kept = true;
+            call.is_quiet = call.region == region(parent);
             let call: *const Call = Box::leak(Box::new(call));
             tree.calls.insert(key, call);
             call

@@ -43,7 +43,7 @@ pub(crate) struct Calls {
 #[repr(C, align(8))]
 pub(crate) struct Marks {
     /// Number of calls that were not recorded.
-    unrecorded: Cell<u32>,
+    pub(crate) unrecorded: Cell<u32>,
     /// True if the next access of memory there is an operation; `has_deadline` if that has a
     /// deadline.
     is_armed: Cell<bool>,
@@ -297,26 +297,31 @@ fn is_systems(code: usize) -> bool {
 }
 
 /// A site that [`site`] has returned, for an instruction in a call of the tree.
-struct KnownSite {
-    call: Cell<*const Call>,
-    code: Cell<usize>,
-    site: Cell<usize>,
+#[repr(C)]
+pub(crate) struct KnownSite {
+    pub(crate) call: Cell<*const Call>,
+    pub(crate) code: Cell<usize>,
+    pub(crate) site: Cell<usize>,
 }
 
-struct KnownSites([KnownSite; 1024]);
+/// Number of slots of the cache; a power of two.
+pub(crate) const SITES: usize = 1024;
+
+#[repr(transparent)]
+pub(crate) struct KnownSites([KnownSite; SITES]);
 
 // SAFETY: `Sync` needs exclusion: only the OS thread that runs a guest uses them, as with `ProcessState`.
 unsafe impl Sync for KnownSites {}
 
-/// Cache of [`site`]; each pair of a call and an instruction has one slot.
-static KNOWN_SITES: KnownSites = KnownSites(
+/// Cache of [`site`]; each pair of a call and an instruction has one slot. The assembly of `entry/plain.rs` reads it.
+pub(crate) static KNOWN_SITES: KnownSites = KnownSites(
     [const {
         KnownSite {
             call: Cell::new(null()),
             code: Cell::new(0),
             site: Cell::new(0),
         }
-    }; 1024],
+    }; SITES],
 );
 
 /// In guest mode: returns the site of an instruction of instrumented code.

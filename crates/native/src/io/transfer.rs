@@ -65,13 +65,14 @@ fn is_hidden(descriptor: c_int, pieces: &[libc::iovec]) -> bool {
 
 /// Returns the bytes that the program writes.
 fn bytes(pieces: &[libc::iovec]) -> Vec<u8> {
-    let piece = |it: &libc::iovec| {
-        // SAFETY: `write` and `writev` demand of their caller that the pieces can be read, and the program has
-        // called one of them with these.
-        let start = unsafe { GuestPtr::new(it.iov_base.cast::<u8>()) };
-        start.to_vec(it.iov_len)
-    };
-    pieces.iter().flat_map(piece).collect()
+    pieces.iter().flat_map(piece_bytes).collect()
+}
+
+fn piece_bytes(piece: &libc::iovec) -> Vec<u8> {
+    // SAFETY: `write` and `writev` demand of their caller that the pieces can be read, and the program has
+    // called one of them with this one.
+    let start = unsafe { GuestPtr::new(piece.iov_base.cast::<u8>()) };
+    start.to_vec(piece.iov_len)
 }
 
 fn is_at_once(flags: c_int) -> bool {
@@ -89,7 +90,7 @@ extern "C" fn on_write(descriptor: c_int, from: Bytes, size: usize, code: usize)
     };
     if !mode::is_guest() || shadow_stack::is_ours(code) {
         if phase::is_harness_main() && descriptor == libc::STDOUT_FILENO {
-            output::add_harness_output(&bytes(&[piece]));
+            output::add_harness_output(&piece_bytes(&piece));
             if output::has_passed() {
                 harness::exit(0);
             }

@@ -24,7 +24,7 @@ pub(crate) struct Block {
     /// True if further uses are errors.
     is_gone: bool,
     /// True if Rust's standard library has allocated it for itself.
-    is_inside: bool,
+    pub(crate) is_inside: bool,
 }
 
 /// Errors in the use of memory.

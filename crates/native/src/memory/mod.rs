@@ -7,6 +7,7 @@ pub(crate) mod heap;
 pub(crate) mod heap_range;
 pub(crate) mod locations;
 pub(crate) mod objects;
+pub(crate) mod own_accesses;
 pub(crate) mod plain_choices;
 pub(crate) mod shadow;
 pub(crate) mod snapshot;

@@ -20,7 +20,9 @@ use super::granule::{
     ATOMIC, CELL, EMPTY, FIRST_STAMP, Granule, GranuleState, LastAccess, NO_THREAD, ORDERED, SPLIT,
     STATE, tag,
 };
+use super::own_accesses::{NO_LIST, OwnAccess, OwnAccesses, OwnLists, WRITES};
 use super::{heap_range, locations, plain_choices, stacks};
+use crate::abi::stack::STACK;
 use crate::execution::part::{Part, PartCell};
 use crate::execution::{running, shadow_stack};
 use crate::host::mode;
@@ -47,6 +49,8 @@ pub(crate) struct Now {
     pub(crate) thread: u16,
     /// True if it was recorded in this epoch that memory changes which other threads may be waiting for.
     pub(crate) has_forgotten: bool,
+    /// The list of accesses of its own stack.
+    pub(crate) list: *const OwnAccesses,
     pub(crate) recent: [RecentPage; RECENT],
 }
 
@@ -77,6 +81,7 @@ pub(crate) struct Shadow {
     site: Option<usize>,
     /// True if the access is known to be of live memory.
     is_checked: bool,
+    lists: OwnLists,
     pages: BTreeMap<usize, Box<[Granule]>>,
     /// Granules for halves, which never move; `used` of them are in use.
     halves: Vec<Box<[Granule]>>,
@@ -104,6 +109,7 @@ impl Shadow {
                 stamp: 0,
                 end_of_stack: 0,
                 has_forgotten: false,
+                list: &raw const NO_LIST,
                 recent: [RecentPage {
                     page: usize::MAX,
                     granules: null_mut(),
@@ -111,6 +117,7 @@ impl Shadow {
             },
             site: None,
             is_checked: false,
+            lists: OwnLists::default(),
             pages: BTreeMap::new(),
             halves: Vec::new(),
             used: 0,
@@ -130,6 +137,7 @@ impl Part for Shadow {
             now,
             site,
             is_checked,
+            lists,
             pages: _,
             halves: _,
             used,
@@ -143,6 +151,7 @@ impl Part for Shadow {
         };
         (*cells, *used) = (0, 0);
         now.epoch = 0;
+        lists.clear();
         (*site, *is_checked) = (None, false);
     }
 }
@@ -174,6 +183,19 @@ pub(crate) fn forget(range: std::ops::Range<usize>) {
             granule.meta = 0;
         }
     }
+}
+
+/// In host mode: records that the running thread begins on a stack that no other thread uses.
+pub(crate) fn begin_stack() {
+    let mut shadow = SHADOW.get();
+    if shadow.max_cells == 0 {
+        shadow.lists.begin(running().thread().index());
+    }
+}
+
+/// In host mode: records that the running thread has left its stack for good.
+pub(crate) fn end_stack() {
+    SHADOW.get().lists.end(running().thread().index());
 }
 
 /// In host mode: returns the thread and site of an access of these addresses that does not happen
@@ -228,6 +250,9 @@ struct Access {
 /// if it is one.
 #[inline]
 pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> Option<Bad> {
+    if list_own(address, size, writes, code) {
+        return None;
+    }
     let end = address.saturating_add(size);
     access_by(Access {
         start: address,
@@ -236,6 +261,38 @@ pub(crate) fn access(address: usize, size: usize, writes: bool, code: usize) -> 
         frees: false,
         code,
     })
+}
+
+/// In guest mode: [lists](super::own_accesses) an access of the running thread's own stack. Returns false if it must be
+/// recorded otherwise.
+#[inline]
+pub(crate) fn list_own(address: usize, size: usize, writes: bool, code: usize) -> bool {
+    // SAFETY: the pointer is null or to the shadow's `Now`, which lives as long as the process. Nothing changes it
+    // meanwhile, because only the OS thread that runs the check does.
+    let Some(now) = (unsafe { NOW.load(Relaxed).as_ref() }) else {
+        return false;
+    };
+    now.epoch == mode::epoch() && now.list_own(address, size, writes, code)
+}
+
+impl Now {
+    /// As [`list_own`], in this epoch.
+    #[inline]
+    fn list_own(&self, address: usize, size: usize, writes: bool, code: usize) -> bool {
+        let left = self.end_of_stack.wrapping_sub(address);
+        // SAFETY: the list is `NO_LIST` or one of the shadow's, which live as long as it.
+        let list = unsafe { &*self.list };
+        let fits = left <= STACK && size <= left && size < WRITES as usize && !list.is_full();
+        if fits {
+            list.add(OwnAccess {
+                address,
+                site: shadow_stack::site(code),
+                index: self.index,
+                kind: size as u32 | if writes { WRITES } else { 0 },
+            });
+        }
+        fits
+    }
 }
 
 /// In guest mode: records that the running thread frees `size` bytes, as a write of them. The granules are
@@ -294,6 +351,20 @@ fn access_by(access: Access) -> Option<Bad> {
         shadow.forget_looks(access);
     }
     shadow.is_checked = stacks::is_in(address, shadow.now.end_of_stack);
+    if shadow.is_checked {
+        if shadow
+            .now
+            .list_own(address, end - address, access.writes, access.code)
+        {
+            return None;
+        }
+        // SAFETY: the list is `NO_LIST` or one of the shadow's, which live as long as it.
+        if !unsafe { &*shadow.now.list }.is_closed() {
+            shadow.make_room();
+        }
+    } else if stacks::may_contain(address) {
+        shadow.share(address);
+    }
     let own = shadow.own(access);
     let mut word = address & !(WORD - 1);
     while word < end {
@@ -321,6 +392,9 @@ fn access_by(access: Access) -> Option<Bad> {
 pub(crate) fn access_atomically(address: usize, size: usize) {
     let mut shadow = SHADOW.get();
     shadow.look_at_now();
+    if stacks::may_contain(address) {
+        shadow.share(address);
+    }
     let mut word = address & !(WORD - 1);
     while word < address + size {
         let granule = shadow.granule(word);
@@ -344,9 +418,58 @@ impl Shadow {
                 true => NO_STAMP,
                 false => self.stamp,
             };
+            self.now.list = match plain_choices::need_more() {
+                true => &raw const NO_LIST,
+                false => self.lists.at(native.thread().index(), self.now.index),
+            };
             self.now.epoch = mode::epoch();
             NOW.store(&raw mut self.now, Relaxed);
         }
+    }
+
+    /// Records the listed accesses of the running thread before one that cannot be listed.
+    #[cold]
+    fn make_room(&mut self) {
+        let Now { thread, index, .. } = self.now;
+        self.record_list(thread.into(), Some(index));
+    }
+
+    /// Records the listed accesses of the stack with this address, if it is one. Later ones are recorded at once.
+    #[cold]
+    fn share(&mut self, address: usize) {
+        if let Some((owner, _)) = stacks::owner(address) {
+            self.record_list(owner.index(), None);
+        }
+    }
+
+    /// Records the listed accesses of a thread. With its number of events, its list is used again after the next one.
+    #[cold]
+    fn record_list(&mut self, thread: usize, index: Option<u32>) {
+        let now = (self.now.thread, self.now.index);
+        let known = (self.site, self.is_checked);
+        let mut lists = std::mem::take(&mut self.lists);
+        self.is_checked = true;
+        lists.drain(thread, index, |listed| {
+            self.now.thread = thread as u16;
+            self.now.index = listed.index;
+            self.site = Some(listed.site);
+            let access = Access {
+                start: listed.address,
+                end: listed.address + listed.size(),
+                writes: listed.writes(),
+                frees: false,
+                code: 0,
+            };
+            let mut word = access.start & !(WORD - 1);
+            while word < access.end {
+                let granule = self.granule(word);
+                self.touch(granule, word, WORD, access);
+                word += WORD;
+            }
+        });
+        self.lists = lists;
+        (self.now.thread, self.now.index) = now;
+        (self.site, self.is_checked) = known;
     }
 
     /// Records that memory changes which other threads may be waiting for, unless it is on the thread's own

@@ -100,11 +100,11 @@ interpose! {
 pub(crate) fn run_destructors() {
     for _ in 0..ROUNDS {
         let mut ran = false;
-        for key in 0..MOST_KEYS {
-            let value = guests::with_running(|guest| guest.values.get_mut(key).map(std::mem::take));
-            let Some(value) = value else { break };
+        let mut next = 0;
+        while let Some((key, value)) = take_value(next) {
+            next = key + 1;
             let destructor = destructor(key);
-            if value != 0 && destructor != 0 {
+            if destructor != 0 {
                 ran = true;
                 guests::run_guest(destructor, value);
             }
@@ -113,4 +113,13 @@ pub(crate) fn run_destructors() {
             return;
         }
     }
+}
+
+/// Removes the running thread's first value that is not 0, from a key on; returns its key and the value.
+fn take_value(from: usize) -> Option<(usize, usize)> {
+    guests::with_running(|guest| {
+        let mut values = guest.values.iter_mut().enumerate().skip(from);
+        let (key, value) = values.find(|(_, value)| **value != 0)?;
+        Some((key, std::mem::take(value)))
+    })
 }

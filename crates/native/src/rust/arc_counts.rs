@@ -16,8 +16,8 @@ use raddle_settings::ArcCounts as Counting;
 use crate::execution::part::{Part, PartCell};
 use crate::execution::running;
 use crate::host::addresses::Table;
-use crate::host::mode::host;
-use crate::memory::blocks;
+use crate::host::mode::{self, host};
+use crate::memory::blocks::{self, Block};
 use crate::names::rust_paths::FunctionKind;
 use crate::process::program;
 
@@ -35,8 +35,11 @@ pub(crate) struct ArcCounts {
     asked: Table<usize>,
     clocks: Vec<Vec<u32>>,
     used: usize,
-    /// Clock of the running thread.
+    /// `hb` of the running thread, in the epoch.
     own: Vec<u32>,
+    epoch: u64,
+    /// The clock that it releases.
+    released: Vec<u32>,
     /// True for a thread whose last change of a count was concurrent with another thread's.
     is_contested: Vec<bool>,
     /// Last references that each thread is dropping, each nested in the one before.
@@ -64,12 +67,15 @@ impl Part for ArcCounts {
             clocks: _,
             used,
             own: _,
+            epoch,
+            released: _,
             is_contested,
             last,
             changes,
             histories: _,
             used_histories,
         } = self;
+        *epoch = 0;
         changes.clear();
         *used_histories = 0;
         changed.clear();
@@ -200,7 +206,10 @@ pub(super) fn use_count(address: usize, changes: bool, region: FunctionKind) {
     let counts = &mut *counts;
     // Synchronization by the counts themselves is left out: another order of changes would
     // synchronize others.
-    running().hb(&mut counts.own);
+    if counts.epoch != mode::epoch() {
+        running().hb(&mut counts.own);
+        counts.epoch = mode::epoch();
+    }
     let is_contested = counts.is_contested(address, false);
     let matters = asks && is_contested || changes && counts.is_contested(address, true);
     if changes {
@@ -244,19 +253,20 @@ pub(super) fn change_count(address: usize, change: Change, region: FunctionKind)
         return;
     }
     // The count of strong references is the first word of an `Arc`'s block.
-    let is_first = blocks::find(address).is_some_and(|(_, offset)| offset == 0);
-    if !is_first || blocks::is_inside(address) {
+    let is_users = |(block, offset): (Block, usize)| offset == 0 && !block.is_inside;
+    if !blocks::find(address).is_some_and(is_users) {
         return;
     }
     let thread = running().thread().index();
     let mut counts = COUNTS.get();
     let counts = &mut *counts;
     // Other counts and locks of the standard library may order the two.
-    running().release_clock(&mut counts.own);
-    let own = std::mem::take(&mut counts.own);
+    running().release_clock(&mut counts.released);
+    let released = std::mem::take(&mut counts.released);
     let is_bare = region == FunctionKind::Counts;
-    let may_be_late = counts.history(address).add(thread, &own, change, is_bare);
-    counts.own = own;
+    let history = counts.history(address);
+    let may_be_late = history.add(thread, &released, change, is_bare);
+    counts.released = released;
     if may_be_late {
         exec_again();
     }

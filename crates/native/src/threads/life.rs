@@ -95,6 +95,7 @@ fn live(start: &Start) {
 /// of them does not happen before that.
 fn end_stack() {
     let native = running();
+    shadow::end_stack();
     let Some(stack) = stacks::end(native.end_of_stack()) else {
         return;
     };
@@ -122,7 +123,9 @@ pub(crate) fn live_as_first(function: usize, argument: usize) {
 /// Removes the state of the stack's memory, which a thread that has ended may have used before.
 fn forget_stack() {
     let end = running().end_of_stack();
-    if !stacks::begin(end) {
+    let is_used = stacks::begin(end);
+    shadow::begin_stack();
+    if !is_used {
         return;
     }
     let stack = end - stack::STACK..end;

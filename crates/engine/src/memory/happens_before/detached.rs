@@ -26,6 +26,8 @@ pub struct DetachedAccesses {
     /// By thread, the clocks that its next acquire fence acquires, and that of its last release fence.
     acquirable: Vec<Vec<u32>>,
     fence: Vec<Vec<u32>>,
+    /// Clock of the thread that performs an access, kept for its memory.
+    own: Vec<u32>,
 }
 
 /// The clocks at one access.
@@ -113,9 +115,8 @@ impl<T: ThreadClock> AccessClocks for DetachedAccess<'_, T> {
         }
         match released {
             Released::Hb => {
-                let mut own = Vec::new();
-                self.clock.release(&mut own);
-                join_growing(release_clock, &own);
+                self.clock.release(&mut all.own);
+                join_growing(release_clock, &all.own);
             }
             Released::Fence => join_growing(release_clock, &all.fence[self.thread]),
         }

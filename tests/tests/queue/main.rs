@@ -11,6 +11,7 @@ mod launchers;
 mod limits;
 mod monitoring;
 mod moving;
+mod native;
 mod page;
 mod postgres;
 mod programs;
@@ -19,3 +20,6 @@ mod proxy;
 mod refusals;
 mod samplers;
 mod server;
+#[allow(dead_code)] // Most of it is for the tests of native programs.
+#[path = "../native/support.rs"]
+mod support;

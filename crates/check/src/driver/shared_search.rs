@@ -35,6 +35,7 @@ use crate::runtime::{Places, watchdog};
 use crate::settings::checker::Checker;
 use crate::settings::mutant::Mutant;
 use crate::settings::options::{Classes, Level, Strategy};
+pub(crate) use results::SumAlone;
 use results::{FINGERPRINTS, conclude, results, sums_fingerprints};
 use streams::Streams;
 
@@ -105,6 +106,10 @@ pub(crate) fn connect(
         check: check.clone(),
         reason: refused.to_owned(),
     });
+    if checker.program.dialect() != Dialect::Library {
+        // Nothing catches a panic there, and the command reports the reason.
+        std::process::exit(2)
+    }
     panic!("raddle: the search of {check} cannot be shared: {refused}")
 }
 
@@ -152,10 +157,6 @@ fn refusal(checker: &Checker, is_observed: bool) -> Option<&'static str> {
             "the strategy `auto` is not shared with a reduction; add --strategy exhaustive",
         ),
         (
-            checker.program.dialect() != Dialect::Library,
-            "native programs are not shared",
-        ),
-        (
             checker.preemptions.is_some(),
             "it has a bound of preemptions",
         ),
@@ -181,7 +182,8 @@ fn refusal(checker: &Checker, is_observed: bool) -> Option<&'static str> {
         ),
     ];
     let mut refused = reasons.into_iter().filter(|(is_so, _)| *is_so);
-    refused.next().map(|(_, reason)| reason)
+    let refused = refused.next().map(|(_, reason)| reason);
+    refused.or_else(|| checker.program.unshareable())
 }
 
 /// Returns the settings that must be the same on every machine.
@@ -205,6 +207,7 @@ fn settings(checker: &Checker) -> Vec<(String, String)> {
     ];
     let others = others.map(|(name, value)| (name.to_owned(), value));
     let mut all = checkpoint::identity(checker);
+    all.extend(checker.program.identity());
     all.extend(others);
     all
 }

@@ -19,6 +19,7 @@ use raddle_engine::CheckName;
 use raddle_report::Place;
 
 pub(crate) use build::fingerprint as build_fingerprint;
+pub use build::fingerprint_of as build_fingerprint_of;
 pub use library::Library;
 pub use running_binary::RunningBinary;
 pub use shell::shell_word;
@@ -85,6 +86,17 @@ pub trait Program: Debug + RefUnwindSafe + Send + Sync {
 
     /// Returns why executions may leave out behaviours of the program, if they may.
     fn left_out(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns settings with their values that determine the executions, beside the build of the executable and the
+    /// settings of the check. They must be the same in all processes that share a search.
+    fn identity(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// Returns why processes that do not know of each other cannot share the search, if they cannot.
+    fn unshareable(&self) -> Option<&'static str> {
         None
     }
 

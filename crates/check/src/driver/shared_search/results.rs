@@ -2,11 +2,12 @@
 
 use std::io;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use raddle_engine::frontier::Item;
-use raddle_engine::{CheckName, CutCounts, Tally};
+use raddle_engine::{CheckName, CutCounts, Execution, Tally};
 use raddle_report::Failure;
 use raddle_report::exchange::{FoundFailure, PartResults, Totals};
 
@@ -18,6 +19,7 @@ use crate::driver::worker::{CountedElsewhere, Worker};
 use crate::driver::workers::Job;
 use crate::persist::events;
 use crate::runtime::Places;
+use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 
 /// Maximum wait for the signal that belongs to an interrupted search.
@@ -264,6 +266,33 @@ fn fingerprint_file() -> Option<&'static str> {
 
 pub(super) fn sums_fingerprints() -> bool {
     fingerprint_file().is_some()
+}
+
+/// The sum of the fingerprints of a check that one process runs, for tests of raddle itself.
+pub(crate) struct SumAlone {
+    check: String,
+    sum: AtomicU64,
+}
+
+impl SumAlone {
+    /// Returns a sum if the environment names the file for it, and the check is a search of this process.
+    pub(crate) fn wanted(checker: &Checker, check: Option<&CheckName>) -> Option<Self> {
+        let is_alone = !checker.replays() && !super::is_requested(checker);
+        let check = check.filter(|_| is_alone && sums_fingerprints())?;
+        Some(SumAlone {
+            check: check.to_string(),
+            sum: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn see(&self, execution: &Execution) {
+        // Sums of upper halves do not overflow.
+        self.sum.fetch_add(execution.fingerprint() >> 32, Relaxed);
+    }
+
+    pub(crate) fn write(&self) {
+        write_fingerprints(&self.check, self.sum.load(Relaxed));
+    }
 }
 
 /// Appends the sum of the fingerprints of all executions that count.

@@ -9,6 +9,7 @@
 //! with the connection, and are then explored again. The parts of an exhaustive search are branches, those of a
 //! sampler are streams.
 
+mod coverage;
 mod moved;
 mod results;
 mod streams;
@@ -147,25 +148,29 @@ fn division(checker: &Checker) -> SharedSearch {
 /// Returns the reason why the search of a check cannot be shared, if there is one.
 fn refusal(checker: &Checker, is_observed: bool) -> Option<&'static str> {
     let is_search = matches!(checker.strategy, Strategy::Exhaustive | Strategy::Auto);
+    let is_guided = matches!(checker.strategy, Strategy::Coverage { .. });
     let reasons = [
         (
-            !is_search && checker.strategy.sampler().is_none(),
-            "only `auto`, `exhaustive` and the samplers are shared; add --strategy exhaustive or --strategy random",
+            !is_search && !is_guided && checker.strategy.sampler().is_none(),
+            "only `auto`, `exhaustive`, `coverage` and the samplers are shared; add --strategy exhaustive or --strategy \
+             random",
         ),
         (
             checker.strategy == Strategy::Auto && checker.is_reduced(),
             "the strategy `auto` is not shared with a reduction; add --strategy exhaustive",
         ),
         (
-            checker.preemptions.is_some(),
-            "it has a bound of preemptions",
+            checker.preemptions.is_some() && checker.strategy != Strategy::Exhaustive,
+            "a bound of preemptions is shared with --strategy exhaustive only",
         ),
         (
             checker.classes == Classes::ReadsFrom,
             "its classes are those of reads-from, which are compared with each other",
         ),
-        (!checker.measured().is_empty(), "it measures coverage"),
-        (checker.remember, "it has a history (`remember`)"),
+        (
+            checker.remember && checker.strategy != Strategy::Exhaustive,
+            "it has a history of classes (`remember`), which is shared with --strategy exhaustive only",
+        ),
         (
             checker.workers.get() > 1,
             "it has several workers of its own; more processes come from `cargo raddle work --jobs`",
@@ -190,9 +195,15 @@ fn refusal(checker: &Checker, is_observed: bool) -> Option<&'static str> {
 fn settings(checker: &Checker) -> Vec<(String, String)> {
     let level = |level: Level| format!("{level:?}");
     let limit = |limit: Option<String>| limit.unwrap_or_else(|| "none".to_owned());
+    // Nothing is drawn at random, and the seed of a check with a history is another one in each run.
+    let seed = match checker.strategy {
+        Strategy::Exhaustive => "none".to_owned(),
+        _ => checker.seed.to_string(),
+    };
     let others = [
         ("strategy", checker.strategy.to_string()),
-        ("seed", checker.seed.to_string()),
+        ("seed", seed),
+        ("coverage", checker.measured().to_string()),
         (
             "max_executions",
             limit(checker.max_executions.map(|runs| runs.to_string())),

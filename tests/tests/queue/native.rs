@@ -15,6 +15,7 @@ use raddle::{Checker, Strategy};
 
 use crate::commands::{Finished, Machine, Running, every_class};
 use crate::programs::alone;
+use crate::refusals::assert_refused;
 use crate::server::{self, Kind, Server, on_both_kinds};
 use crate::support;
 
@@ -272,11 +273,6 @@ fn samplers_run_the_executions_of_their_seed() {
         "{front_end:?}"
     );
     worker.finish();
-}
-
-fn assert_refused(finished: &Finished, reason: &str) {
-    assert_eq!(finished.code, Some(2), "{finished:?}");
-    assert!(finished.stderr.contains(reason), "{reason}: {finished:?}");
 }
 
 fn another_build_of_the_program_or_of_its_library_is_refused(kind: Kind) {

@@ -4,7 +4,6 @@
 //! and data, the unwinding of threads, the kind of workers, and the command that starts the program
 //! again. A check has a reference to it. No module above depends on the front end.
 
-mod build;
 mod library;
 mod running_binary;
 mod shell;
@@ -18,9 +17,9 @@ use std::panic::RefUnwindSafe;
 use raddle_engine::CheckName;
 use raddle_report::Place;
 
-pub(crate) use build::fingerprint as build_fingerprint;
-pub use build::fingerprint_of as build_fingerprint_of;
 pub use library::Library;
+pub(crate) use raddle_report::build::fingerprint as build_fingerprint;
+pub use raddle_report::build::fingerprint_of as build_fingerprint_of;
 pub use running_binary::RunningBinary;
 pub use shell::shell_word;
 

@@ -157,6 +157,11 @@ pub struct MutantsArguments {
     /// Print the results as lines of JSON.
     #[arg(long)]
     pub json: bool,
+
+    /// Have other machines judge the changes, which run `cargo raddle work`, by the queue at this address, such as
+    /// redis://HOST or postgres://HOST/DATABASE; without an address, that in RADDLE_QUEUE.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "")]
+    pub queue: Option<String>,
 }
 
 /// A part of several.

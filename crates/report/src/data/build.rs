@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 /// Returns a text that differs between builds of the running program.
-pub(crate) fn fingerprint() -> &'static str {
+pub fn fingerprint() -> &'static str {
     static FINGERPRINT: OnceLock<String> = OnceLock::new();
     FINGERPRINT.get_or_init(|| {
         let file = std::env::current_exe();

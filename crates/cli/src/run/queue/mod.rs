@@ -6,6 +6,7 @@
 
 pub mod front_end;
 pub mod metrics;
+pub mod mutants;
 mod name;
 mod pace;
 mod socket;

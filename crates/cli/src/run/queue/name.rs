@@ -26,6 +26,19 @@ impl SearchName {
         (self.binary.as_str(), self.test.as_str()) == Self::of_program(program)
     }
 
+    /// The word in place of a binary's name for changes of operations.
+    pub const MUTANTS: &str = "mutants";
+
+    /// Returns the name of the search whose items are changes of operations.
+    pub fn of_mutants() -> Self {
+        SearchName {
+            binary: Self::MUTANTS.to_owned(),
+            test: "all".to_owned(),
+            check: "all".to_owned(),
+            number: 1,
+        }
+    }
+
     /// Returns the name as text for the queue.
     pub fn to_text(&self) -> String {
         let plain = |text: &str| text.replace(['\t', '\n'], " ");

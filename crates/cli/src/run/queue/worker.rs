@@ -16,6 +16,7 @@ use raddle_report::grouped;
 use serde_json::json;
 
 use crate::run::interrupts;
+use crate::run::queue::mutants;
 use crate::run::queue::pace::Pace;
 use crate::run::queue::test_process::{Explored, TestProcess};
 use crate::run::queue::{Problem, SearchName, WAITED, WORKED, compare_runs, of_check, run_of};
@@ -236,6 +237,9 @@ impl<'a> Worker<'a> {
         let name = SearchName::of_text(&lease.search).ok_or_else(|| Problem::NoSuchTest {
             test: lease.search.clone(),
         })?;
+        if name == SearchName::of_mutants() {
+            return self.judge(lease, name);
+        }
         let is_new = self
             .process
             .as_ref()
@@ -291,6 +295,40 @@ impl<'a> Worker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Judges a change of operations and commits the judgement.
+    fn judge(&mut self, lease: &Lease, name: SearchName) -> Result<(), Problem> {
+        self.process = None;
+        let Programs::Tests(binaries) = self.work.programs else {
+            let _ = self.queue.abandon(lease, None);
+            return Err(Problem::NoSuchTest {
+                test: name.to_string(),
+            });
+        };
+        let state = self.queue.search(&lease.search)?.unwrap_or_default();
+        let (queue, worker, time) = (&mut self.queue, &self.name, self.work.lease);
+        let before = Instant::now();
+        let judged = mutants::judge(
+            lease,
+            &state.settings,
+            binaries,
+            &self.run.environment,
+            &self.directory,
+            time / BEATS,
+            || Ok(queue.heartbeat(lease, worker, time)?),
+        );
+        let exploring = before.elapsed().as_millis() as u64;
+        self.work.counts.exploring.fetch_add(exploring, Relaxed);
+        match judged {
+            Ok(Some(results)) => self.commit(lease, results, exploring),
+            Ok(None) => Ok(self.queue.abandon(lease, None)?),
+            Err(problem) => {
+                // Another worker may have the right build.
+                let _ = self.queue.abandon(lease, None);
+                Err(problem)
+            }
+        }
     }
 
     fn start(&mut self, name: SearchName, lease: &Lease) -> Result<TestProcess, Problem> {

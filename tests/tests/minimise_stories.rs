@@ -238,7 +238,7 @@ fn no_schedule_with_fewer_preemptions_fails_in_the_same_way() {
             .shorten(false)
             .max_executions(MANY)
             .run(story.buggy);
-        if report.executions == MANY {
+        if report.runs() >= MANY {
             many.insert(name);
         }
         let same = report

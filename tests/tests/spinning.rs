@@ -635,3 +635,74 @@ fn wait_for_at_least(value: &AtomicU32, wanted: u32) -> (u32, u32) {
         }
     }
 }
+
+/// Loops whose state is in memory that raddle does not see: all their rounds look the same, but they end.
+#[test]
+fn loops_that_end_by_memory_that_is_not_seen_are_explored() {
+    /// Looks up to `limit` times; counts in a box.
+    fn looks(ready: &AtomicBool, limit: u32) -> bool {
+        let mut rounds = Box::new(0);
+        while !ready.load(SeqCst) {
+            *std::hint::black_box(&mut *rounds) += 1;
+            if *std::hint::black_box(&*rounds) == limit {
+                return false;
+            }
+        }
+        true
+    }
+    /// As `looks`, with the counter in a variable.
+    fn counts(ready: &AtomicBool, limit: u32) -> bool {
+        (0..limit).any(|_| ready.load(SeqCst))
+    }
+    let run = |look: fn(&AtomicBool, u32) -> bool, limit: u32, sets: bool| {
+        explored(move || {
+            let ready = Arc::new(AtomicBool::new(false));
+            let other = Arc::clone(&ready);
+            let setter = thread::spawn(move || {
+                if sets {
+                    other.store(true, SeqCst);
+                }
+            });
+            let seen = look(&ready, limit);
+            setter.join().unwrap();
+            seen
+        })
+    };
+    for limit in [2, 3, 10] {
+        for sets in [true, false] {
+            let (seen, known) = (run(looks, limit, sets), run(counts, limit, sets));
+            assert!(seen.report.exhausted);
+            assert_eq!(seen.outcomes, known.outcomes, "{limit} rounds, {sets}");
+            assert_eq!(seen.classes, known.classes, "{limit} rounds, {sets}");
+        }
+    }
+}
+
+/// Samplers do not take such a loop for a livelock either.
+#[test]
+fn loops_that_end_by_memory_that_is_not_seen_are_no_livelocks() {
+    let run = |strategy: Strategy, limit: u32| {
+        Checker::new()
+            .strategy(strategy)
+            .max_executions(200)
+            .run(move || {
+                let (ready, mut rounds) = (AtomicBool::new(false), Box::new(0));
+                while !ready.load(SeqCst) && *std::hint::black_box(&*rounds) < limit {
+                    *std::hint::black_box(&mut *rounds) += 1;
+                }
+            })
+    };
+    for strategy in [Strategy::Random, Strategy::Pct { depth: 2 }, Strategy::Auto] {
+        let report = run(strategy.clone(), 700);
+        let kinds: Vec<_> = report.failures.iter().map(|one| one.kind).collect();
+        assert_eq!(kinds, [], "{strategy}");
+        // A loop that does not end within the rounds that are tried.
+        let report = run(strategy.clone(), u32::MAX);
+        assert_eq!(report.failures.len(), 1, "{strategy}");
+        assert_eq!(
+            report.failures[0].kind,
+            raddle::FailureKind::Livelock,
+            "{strategy}"
+        );
+    }
+}

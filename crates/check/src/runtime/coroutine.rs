@@ -192,6 +192,7 @@ impl Context {
             let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
         }
         self.drop_locals();
+        self.end_trial();
         let site = self.site(place);
         self.with_world(|world| match self.phase.get() {
             Phase::Running => world.announce_end(thread, site),
@@ -239,6 +240,9 @@ impl Context {
                 CoroutineResult::Return(Exit::Crashed) => self.crashed(),
             };
         }
+        self.try_livelock(|context, thread| {
+            resume(context, thread);
+        });
         self.phase.set(Phase::Stopped);
         self.watch.perform_apart();
     }

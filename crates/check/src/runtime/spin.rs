@@ -13,6 +13,7 @@
 
 mod looks;
 mod times;
+mod trials;
 
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
@@ -27,6 +28,7 @@ use super::std_locals::stop_steps;
 use super::{Context, Phase};
 use crate::program::Dialect;
 use looks::{AllLooks, Bytes, Counts, Local, Looks, MAX_BYTES, Visit};
+use trials::{Answer, Loop, Trials, Verdict};
 
 pub use looks::Registers;
 
@@ -101,6 +103,9 @@ pub(super) struct Watch {
     early: Cell<bool>,
     /// True when a loop that must be detected early ends the execution, which is then run again.
     on_demand: Cell<bool>,
+    /// True when loops are tried before they are taken for ones that wait.
+    tries: Cell<bool>,
+    trials: Trials,
     /// True once an execution had to be run again: the program has loops.
     has_loops: Cell<bool>,
     /// True when the execution is to be run again.
@@ -361,6 +366,37 @@ impl Context {
         world.request(thread, operation, site)
     }
 
+    /// Answers the next operation of a thread that repeats its last round off the record. When that is over, the
+    /// execution is run again.
+    #[cold]
+    #[inline(never)]
+    fn request_in_trial(
+        &self,
+        world: &mut World,
+        thread: ThreadId,
+        operation: &Operation,
+        site: SiteId,
+    ) -> Step {
+        match self.watch.trials.answer(operation, site) {
+            Answer::Reply(reply) => world.reply_off_the_record(thread, reply),
+            Answer::Over => {
+                self.watch.again.set(true);
+                world.stop(Ending::Discarded)
+            }
+        }
+    }
+
+    /// Ends the trial of the calling thread, which has ended.
+    #[inline]
+    pub(super) fn end_trial(&self) {
+        if self.watch.trials.takes_place() {
+            self.watch.trials.end(Verdict::Ends);
+            self.watch.again.set(true);
+            self.with_world(|world| world.stop(Ending::Discarded));
+            self.progress.set_fault();
+        }
+    }
+
     /// Like [`World::request`], or like [`Context::request`] for a thread whose local state is
     /// given. Compiled once: its caller has an instance for each kind of operation and type of
     /// data, and inlining it there makes up most of the code of a test.
@@ -373,6 +409,9 @@ impl Context {
         site: SiteId,
         state: Option<(*const u8, Option<Bytes>)>,
     ) -> Step {
+        if self.watch.trials.takes_place() {
+            return self.request_in_trial(world, thread, &operation, site);
+        }
         match state {
             Some(state) => self.request(world, thread, operation, site, state),
             None => world.request(thread, operation, site),
@@ -422,15 +461,70 @@ impl Context {
         if looks(&operation) && (!is_patient || self.is_timed(world, thread)) {
             let visit = self.last_visit(world, thread, &operation, site, (top, beside));
             if let Some(since) = visit.filter(|_| !is_patient) {
-                let looks = self.watch.looks.borrow();
-                let states = AllLooks {
-                    looks: &looks,
-                    sees_plain_writes: !self.is_library(),
-                };
-                return world.request_again(thread, operation, site, since, &states);
+                let depth = self.end_of_stack(thread) as usize - top as usize;
+                return self.request_again(world, operation, (thread, site, depth), since);
             }
         }
         world.request(thread, operation, site)
+    }
+
+    /// Requests an operation of a thread that is in the same local state as before its event number `since`. The
+    /// first time, its loop is tried.
+    fn request_again(
+        &self,
+        world: &mut World,
+        operation: Operation,
+        tried: Loop,
+        since: u32,
+    ) -> Step {
+        let (thread, site, _) = tried;
+        match self.watch.trials.verdict(tried) {
+            Some(Verdict::Ends) => return world.request(thread, operation, site),
+            Some(Verdict::Waits) => {}
+            None => {
+                let round = self
+                    .watch
+                    .tries
+                    .get()
+                    .then(|| world.quiet_round(thread, since));
+                if let Some(round) = round.flatten() {
+                    let reply = self.watch.trials.begin(tried, round);
+                    return world.reply_off_the_record(thread, reply);
+                }
+            }
+        }
+        self.watch.trials.note_wait(tried);
+        let looks = self.watch.looks.borrow();
+        let states = AllLooks {
+            looks: &looks,
+            sees_plain_writes: !self.is_library(),
+        };
+        world.request_again(thread, operation, site, since, &states)
+    }
+
+    /// Tries the loops of a livelock that was found by a strategy that cannot run an execution again. Discards the
+    /// execution if one of them ends by itself.
+    #[inline]
+    pub(super) fn try_livelock(&self, resume: impl Fn(&Context, ThreadId)) {
+        let rounds = self.with_world(|world| world.livelocked());
+        if rounds.is_empty() || !self.is_library() {
+            return;
+        }
+        self.watch.perform_apart();
+        for (thread, round) in rounds {
+            let trials = &self.watch.trials;
+            let Some(tried) = trials.untried_wait(thread) else {
+                continue;
+            };
+            let reply = trials.begin(tried, round);
+            self.with_world(|world| world.reply_off_the_record(thread, reply));
+            resume(self, thread);
+            self.progress.take_fault();
+            self.watch.again.set(false);
+            if self.watch.trials.verdict(tried) == Some(Verdict::Ends) {
+                return self.with_world(|world| world.retract_livelock());
+            }
+        }
     }
 
     /// True when the thread has read the clock, and may be in a loop that does so again.
@@ -528,6 +622,9 @@ impl Context {
                 self.forget_stacks();
             }
             self.watch.start(early, on_demand);
+            let is_repeatable = is_repeatable && !is_last;
+            self.watch.tries.set(early && is_repeatable);
+            self.watch.trials.forget_trial();
             // Without a read there is no loop to find. The first read turns the watch on.
             if early && self.watch.has_looked.get() {
                 world.watch();

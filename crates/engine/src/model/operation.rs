@@ -140,6 +140,13 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// True when the other operation is of this kind and has the same target. Operands and orderings may differ.
+    pub fn is_like(&self, other: &Operation) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+            && self.location() == other.location()
+            && self.object() == other.object()
+    }
+
     /// Returns one word for schedules and traces.
     pub fn label(&self) -> &'static str {
         match self {

@@ -25,6 +25,7 @@ mod weak;
 
 pub use cells::Past;
 pub use policy::Policy;
+pub use spin::Round;
 pub use undo::LocalStates;
 
 use crate::base::ids::{EventId, SiteId, ThreadId};

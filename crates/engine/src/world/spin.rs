@@ -6,8 +6,6 @@
 //! differ. A search that runs every class stops the thread for ever: for every execution in which
 //! it reads in vain there is another in which it reads later.
 
-use std::mem::discriminant;
-
 use super::strategy::{Dispatch, Repeat};
 use super::undo::{self, LocalStates, reads_any};
 use super::{State, Step, Thread, World};
@@ -183,6 +181,16 @@ fn note_in(entry: &mut Thread, outcome: Outcome) {
             entry.undoable_since = entry.events;
         }
     }
+}
+
+/// The operations, sites and replies of a thread's round.
+pub type Round = Vec<(Operation, SiteId, Reply)>;
+
+/// Returns the round, if it changed nothing and contains no wait.
+fn to_quiet_round(round: &[Event]) -> Option<Round> {
+    let is_plain = |event: &Event| only_reads(event) && !is_of_timed_wait(event);
+    let events = round.iter().map(|it| (it.operation, it.site, it.reply));
+    (!round.is_empty() && round.iter().all(is_plain)).then(|| events.collect())
 }
 
 impl State {
@@ -429,12 +437,6 @@ impl<D: Dispatch> World<D> {
         let events = &self.state.execution.events;
         let recent = &events[events.len().saturating_sub(MOST_SEARCHED)..];
         let own = recent.iter().rev().filter(|one| one.id.thread == thread);
-        // The event may have another ordering than the operation: see [`World::set_changes`].
-        let is_like = |other: &Operation| {
-            discriminant(other) == discriminant(operation)
-                && other.location() == operation.location()
-                && other.object() == operation.object()
-        };
         let (mut locks, mut times_out) = (false, false);
         for event in own {
             let is_part = match event.operation {
@@ -452,11 +454,42 @@ impl<D: Dispatch> World<D> {
                 return false;
             }
             // Locks are taken and released only by a wait that times out.
-            if event.site == site && is_like(&event.operation) && (times_out || !locks) {
+            // The event may have another ordering than the operation: see [`World::set_changes`].
+            let is_like = event.operation.is_like(operation);
+            if event.site == site && is_like && (times_out || !locks) {
                 return true;
             }
         }
         recent.len() < events.len()
+    }
+
+    /// Returns the thread's last round, which began with its event number `since`; `None` if the round changed
+    /// anything, or contains a wait.
+    pub fn quiet_round(&self, thread: ThreadId, since: u32) -> Option<Round> {
+        to_quiet_round(&self.state.round(thread, since))
+    }
+
+    /// Returns the threads of a livelock with their last rounds, where these changed nothing and contain no wait;
+    /// empty if the execution has not ended in a livelock.
+    #[inline]
+    pub fn livelocked(&self) -> Vec<(ThreadId, Round)> {
+        if self.ending != Some(Ending::Livelock) {
+            return Vec::new();
+        }
+        let spinners = self.state.spinners.iter();
+        let quiet = spinners.map(|one| Some((one.thread, to_quiet_round(&one.round)?)));
+        quiet.flatten().collect()
+    }
+
+    /// Discards an execution that has ended in a livelock, because one of its loops ends by itself.
+    pub fn retract_livelock(&mut self) {
+        self.ending = Some(Ending::Discarded);
+    }
+
+    /// Gives the thread this reply, and has it continue, without an event.
+    pub fn reply_off_the_record(&mut self, thread: ThreadId, reply: Reply) -> Step {
+        self.state.threads[thread.index()].reply = reply;
+        Step::Run(thread)
     }
 
     /// True when two rounds of a thread, given by the numbers of their first event and of the next one after them, have

@@ -33,6 +33,10 @@ int main(int count, char **arguments)
     int threads = atoi(arguments[1]);
     const char *end = count > 3 ? arguments[3] : "";
     additions = atoi(arguments[2]);
+    int ends[2];
+    /* Descriptors have the numbers that they have without raddle. */
+    if (pipe(ends) || ends[0] != 3 || ends[1] != 4)
+        return 4;
     for (int i = 0; i < threads; i++)
         pthread_create(&all[i], NULL, add, &seen[i]);
     for (int i = 0; i < threads; i++)

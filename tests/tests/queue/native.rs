@@ -208,6 +208,30 @@ fn a_crash_is_the_failure_that_it_is_in_one_process(kind: Kind) {
     }
 }
 
+/// Ctrl-C of the front end leaves the search in the queue, and the same command goes on.
+#[test]
+fn an_interrupted_front_end_is_resumed() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let arguments = ["3", "4"];
+    let site = Site::new(&server.address());
+    let first = site.front_end(&EXHAUSTIVE, &arguments);
+    let worker = site.worker(&["--slice", "20ms"]);
+    crate::exact::wait_for_classes(&site.machine);
+    first.signal("-INT");
+    let first = first.finish();
+    assert_eq!(first.code, Some(130), "{first:?}");
+    assert!(first.stderr.contains("stopped by the user"), "{first:?}");
+    let second = site.front_end(&EXHAUSTIVE, &arguments).finish();
+    assert_eq!(
+        every_class(&second.stderr),
+        Some(orders(3, 4)),
+        "{second:?}"
+    );
+    worker.finish();
+}
+
 /// A process that ends without a word, in every execution of a class: in one process the command ends with exit
 /// code 2, and no result.
 #[test]

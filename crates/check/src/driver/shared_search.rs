@@ -31,6 +31,7 @@ use crate::driver::work_pool::EndReason;
 use crate::driver::worker::Worker;
 use crate::driver::workers::Job;
 use crate::persist::checkpoint::{self, Saving};
+use crate::persist::descriptors::out_of_the_way;
 use crate::program::Dialect;
 use crate::runtime::{Places, watchdog};
 use crate::settings::checker::Checker;
@@ -77,7 +78,8 @@ pub(crate) fn connect(
 ) -> Option<Connection> {
     let path = requested(checker)?;
     let connection = UnixStream::connect(&path).and_then(|to| {
-        let from = BufReader::new(to.try_clone()?);
+        let from = UnixStream::from(out_of_the_way(to.try_clone()?.into()));
+        let (from, to) = (BufReader::new(from), out_of_the_way(to.into()).into());
         let saving = Saving::new(checker, name, Instant::now());
         Ok(Connection { from, to, saving })
     });
@@ -109,7 +111,9 @@ pub(crate) fn connect(
     });
     if checker.program.dialect() != Dialect::Library {
         // Nothing catches a panic there, and the command reports the reason.
-        std::process::exit(2)
+        // SAFETY: `_exit` runs no destructors and exit handlers, and no execution of the program has begun that would
+        // need them.
+        unsafe { libc::_exit(2) }
     }
     panic!("raddle: the search of {check} cannot be shared: {refused}")
 }

@@ -122,36 +122,29 @@ fn share(
     receive: &mut dyn FnMut((usize, Judgement)),
 ) -> Result<(), Error> {
     use crate::run::queue::mutants::{Job, settings};
+    use crate::toolchain::binaries::Test;
 
     let BuiltTests {
         binaries, tests, ..
     } = court.built;
-    let judges: Vec<Vec<usize>> = mutants
-        .iter()
-        .map(|it| court.judges_of(it).collect())
-        .collect();
-    let jobs = mutants.iter().zip(&judges).map(|(mutant, judges)| {
-        let test = |index: &usize| {
-            let test = &tests[*index];
-            (binaries[test.binary].name.clone(), test.name.clone())
-        };
-        Job {
-            change: mutant.variable(),
-            tests: judges.iter().map(test).collect(),
-        }
-    });
-    let jobs: Vec<Job> = jobs.collect();
+    let name = |index: usize| {
+        let test = &tests[index];
+        (binaries[test.binary].name.clone(), test.name.clone())
+    };
+    let job = |mutant: &Mutant| Job {
+        change: mutant.variable(),
+        tests: court.judges_of(mutant).map(name).collect(),
+    };
+    let jobs: Vec<Job> = mutants.iter().map(job).collect();
+    let index = |binary: &str, test: &str| {
+        let is_it = |it: &Test| it.name == test && binaries[it.binary].name == binary;
+        tests.iter().position(is_it)
+    };
     let front_end = queue::open_for_mutants(address, options)?;
     let judged = front_end.present(|| {
-        front_end.judge(&jobs, settings(&jobs, binaries), |index, mut judgement| {
-            // A worker counts the tests of the change only.
-            match &mut judgement {
-                Judgement::Killed { test, .. } | Judgement::Undecided { test, .. } => {
-                    *test = judges[index].get(*test).copied().unwrap_or(0);
-                }
-                Judgement::Survived { .. } => {}
-            }
-            receive((index, judgement));
+        let settings = settings(&jobs, binaries);
+        front_end.judge(&jobs, settings, &index, |number, judgement| {
+            receive((number, judgement));
         })
     });
     front_end.close(judged.is_ok() && !interrupts::is_requested())?;

@@ -104,7 +104,7 @@ mod shared {
         let raddle = raddle.unwrap_or_else(|| env::temp_dir().join("raddle-run"));
         let directory =
             RunDirectory::new(&raddle).map_err(output::error::Error::cannot_write(&raddle))?;
-        // Workers have such a file too, so that descriptors have the same numbers.
+        // With a file for events, an interrupt ends the check with its results so far.
         command.env("RADDLE_EVENTS", directory.path().join("events"));
         // Executions of workers have no input.
         command.stdin(Stdio::null());

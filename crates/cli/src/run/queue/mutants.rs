@@ -64,7 +64,9 @@ impl Job {
 pub fn settings(jobs: &[Job], binaries: &[TestBinary]) -> Settings {
     let mut hasher = DefaultHasher::new();
     for job in jobs {
-        (&job.change, &job.tests).hash(&mut hasher);
+        // Their order depends on their speed.
+        let tests: BTreeSet<_> = job.tests.iter().collect();
+        (&job.change, tests).hash(&mut hasher);
     }
     let tests = jobs.iter().flat_map(|job| &job.tests);
     let used: BTreeSet<&String> = tests.map(|(binary, _)| binary).collect();
@@ -84,11 +86,12 @@ fn build_of(binary: &TestBinary) -> (String, String) {
 
 impl FrontEnd {
     /// Has workers judge all changes, and passes the number of each with its judgement to `receive`, until all are judged
-    /// or the user interrupts.
+    /// or the user interrupts. `index` returns the index of the test with this binary and name.
     pub fn judge(
         &self,
         jobs: &[Job],
         settings: Settings,
+        index: &dyn Fn(&str, &str) -> Option<usize>,
         mut receive: impl FnMut(usize, Judgement),
     ) -> Result<(), Problem> {
         let name = SearchName::of_mutants();
@@ -114,7 +117,7 @@ impl FrontEnd {
                 self.start(&mut *queue, &name, &search, &first)?;
                 continue;
             };
-            for (number, judgement) in judgements(&state.facts) {
+            for (number, judgement) in judgements(&state.facts, index) {
                 // A server that forgot a judgement has the change judged again.
                 if number < jobs.len() && judged.insert(number) {
                     receive(number, judgement);
@@ -142,10 +145,13 @@ impl FrontEnd {
     }
 }
 
-fn judgements(facts: &BTreeMap<String, String>) -> impl Iterator<Item = (usize, Judgement)> {
+fn judgements(
+    facts: &BTreeMap<String, String>,
+    index: &dyn Fn(&str, &str) -> Option<usize>,
+) -> impl Iterator<Item = (usize, Judgement)> {
     facts.iter().filter_map(|(fact, detail)| {
         let number = fact.strip_prefix(MUTANT)?.parse().ok()?;
-        Some((number, judgement_of_text(detail)?))
+        Some((number, judgement_of_text(detail, index)?))
     })
 }
 
@@ -215,7 +221,7 @@ pub fn judge(
     }
     Ok(Some(Results {
         sums: [(raddle_queue::EXECUTIONS.to_owned(), 1)].into(),
-        facts: [(format!("{MUTANT}{number}"), to_text(&judgement))].into(),
+        facts: [(format!("{MUTANT}{number}"), to_text(&judgement, &job.tests))].into(),
         ..Results::default()
     }))
 }
@@ -270,10 +276,11 @@ fn variables(environment: &Settings) -> Vec<(&'static str, OsString)> {
     known.chain([("RADDLE_LOG", "off".into())]).collect()
 }
 
-fn to_text(judgement: &Judgement) -> String {
+/// Returns a judgement as text, with the names of these tests.
+fn to_text(judgement: &Judgement, tests: &[(String, String)]) -> String {
     let value = match judgement {
         Judgement::Killed { test, headline } => {
-            json!({ "outcome": "killed", "test": test, "text": headline })
+            json!({ "outcome": "killed", "test": tests[*test], "text": headline })
         }
         Judgement::Survived {
             is_exhaustive,
@@ -282,15 +289,15 @@ fn to_text(judgement: &Judgement) -> String {
             json!({ "outcome": "survived", "exhaustive": is_exhaustive, "load_buffering": load_buffering })
         }
         Judgement::Undecided { test, why } => {
-            json!({ "outcome": "undecided", "test": test, "text": why })
+            json!({ "outcome": "undecided", "test": tests[*test], "text": why })
         }
     };
     value.to_string()
 }
 
-fn judgement_of_text(text: &str) -> Option<Judgement> {
+fn judgement_of_text(text: &str, index: &dyn Fn(&str, &str) -> Option<usize>) -> Option<Judgement> {
     let value: Value = serde_json::from_str(text).ok()?;
-    let test = || usize::try_from(value["test"].as_u64()?).ok();
+    let test = || index(value["test"][0].as_str()?, value["test"][1].as_str()?);
     let words = || value["text"].as_str().map(str::to_owned);
     Some(match value["outcome"].as_str()? {
         "killed" => Judgement::Killed {
@@ -325,6 +332,11 @@ mod tests {
             tests: vec![("suite".to_owned(), "a::b".to_owned())],
         };
         assert_eq!(Job::of_text(&job.to_text(3)), Some((3, job)));
+        let tests = ["a", "b", "c"].map(|test| ("suite".to_owned(), test.to_owned()));
+        let index = |binary: &str, test: &str| {
+            let is_it = |it: &(String, String)| it.0 == binary && it.1 == test;
+            tests.iter().position(is_it)
+        };
         assert_eq!(Job::of_text("root"), None);
         for judgement in [
             Judgement::Killed {
@@ -340,8 +352,9 @@ mod tests {
                 why: String::new(),
             },
         ] {
-            assert_eq!(judgement_of_text(&to_text(&judgement)), Some(judgement));
+            let text = to_text(&judgement, &tests);
+            assert_eq!(judgement_of_text(&text, &index), Some(judgement));
         }
-        assert_eq!(judgement_of_text("{}"), None);
+        assert_eq!(judgement_of_text("{}", &index), None);
     }
 }

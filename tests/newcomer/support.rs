@@ -254,6 +254,13 @@ pub fn cargo_raddle() -> PathBuf {
         ])
         .current_dir(workspace())
         .env("CARGO_TARGET_DIR", target);
+    // Those of this package: a build script that reads them would run again, and what it builds be built again.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            build.env_remove(&*name);
+        }
+    }
     let build = finish(&mut build).exits(0);
     text_after(&build.stdout, r#""executable":""#).into()
 }

@@ -191,7 +191,7 @@ fn a_search_in_pieces_has_the_same_classes() {
         if !(2..100).contains(&expected.len()) {
             return Verdict::Skipped;
         }
-        for executions in [1, 7] {
+        for executions in [1, 2, 3, 7] {
             let checker = program.checker(Strategy::Exhaustive);
             let found = in_pieces(&checker, executions, || program.run());
             assert_same(&expected, &found);

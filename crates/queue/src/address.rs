@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Error;
+use crate::stream::{Encryption, Verification};
 
 /// Prefix of keys, or schema of tables, unless the address has another.
 const PREFIX: &str = "raddle";
@@ -28,6 +29,7 @@ impl Kind {
 
 /// The address of a queue: `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=NAME]` or
 /// `postgres://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?schema=NAME]`. It is printed without user and password.
+/// `rediss://`, and `sslmode` of PostgreSQL, ask for an encrypted connection.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     pub(crate) kind: Kind,
@@ -38,6 +40,11 @@ pub struct Address {
     /// The number of the database of Redis, or the name of that of PostgreSQL; empty for its default.
     pub(crate) database: String,
     pub(crate) prefix: String,
+    /// The encryption that the scheme of Redis asks for.
+    pub(crate) encryption: Option<Encryption>,
+    /// The `sslmode` of PostgreSQL, and the file with certificates of authorities, if the address has them.
+    pub(crate) ssl_mode: Option<String>,
+    pub(crate) authorities: Option<String>,
 }
 
 impl FromStr for Address {
@@ -48,32 +55,35 @@ impl FromStr for Address {
         let bad = |problem: &str| {
             Error::Address(format!(
                 "the address of the queue {problem}; an address is \
-                 redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=NAME] or \
+                 redis[s]://[USER:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=NAME] or \
                  postgres://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?schema=NAME]"
             ))
         };
-        let tls = "asks for TLS, which is not built in: use a tunnel, such as `ssh -L` or stunnel";
         let (scheme, rest) = text
             .trim()
             .split_once("://")
             .ok_or_else(|| bad("has no scheme"))?;
         let kind = match scheme {
-            "redis" | "valkey" => Kind::Redis,
+            "redis" | "valkey" | "rediss" | "valkeys" => Kind::Redis,
             "postgres" | "postgresql" => Kind::Postgres,
-            "rediss" | "valkeys" => return Err(bad(tls)),
             _ => return Err(bad("has an unknown scheme")),
         };
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let decoded = |text| decode(text).ok_or_else(|| bad("has a bad escape such as `%2`"));
+        let is_encrypted = matches!(scheme, "rediss" | "valkeys");
         let mut prefix = PREFIX.to_owned();
+        let (mut ssl_mode, mut authorities) = (None, None);
         for option in query.split('&').filter(|option| !option.is_empty()) {
             match (option.split_once('='), kind) {
                 (Some(("prefix", name)), Kind::Redis)
                 | (Some(("schema", name)), Kind::Postgres) => {
                     prefix = name.to_owned();
                 }
-                // Connections without encryption are what these three allow.
-                (Some(("sslmode", "disable" | "allow" | "prefer")), Kind::Postgres) => {}
-                (Some(("sslmode", _)), Kind::Postgres) => return Err(bad(tls)),
+                (Some(("sslmode", mode)), Kind::Postgres) => ssl_mode = Some(mode.to_owned()),
+                (Some(("sslrootcert", file)), Kind::Postgres) => authorities = Some(decoded(file)?),
+                (Some(("cacert", file)), Kind::Redis) if is_encrypted => {
+                    authorities = Some(decoded(file)?);
+                }
                 _ => return Err(bad("has an unknown option after `?`")),
             }
         }
@@ -85,7 +95,6 @@ impl FromStr for Address {
         if kind == Kind::Postgres && prefix.len() > MAX_SCHEMA {
             return Err(bad("has a schema with a name of more than 48 characters"));
         }
-        let decoded = |text| decode(text).ok_or_else(|| bad("has a bad escape such as `%2`"));
         // A password may contain `/` only as %2F, as in every URL.
         let (rest, database) = rest.split_once('/').unwrap_or((rest, ""));
         let database = match (kind, database) {
@@ -120,6 +129,12 @@ impl FromStr for Address {
             password: decoded(password)?,
             database,
             prefix,
+            encryption: is_encrypted.then(|| Encryption {
+                verification: Verification::Host,
+                authorities: authorities.clone(),
+            }),
+            ssl_mode,
+            authorities,
         })
     }
 }
@@ -155,9 +170,11 @@ impl fmt::Display for Address {
             port,
             database,
             prefix,
+            encryption,
             ..
         } = self;
         let (scheme, option) = match kind {
+            Kind::Redis if encryption.is_some() => ("rediss", "prefix"),
             Kind::Redis => ("redis", "prefix"),
             Kind::Postgres => ("postgres", "schema"),
         };
@@ -187,6 +204,23 @@ mod tests {
 
     fn parse(text: &str) -> Result<Address, String> {
         text.parse().map_err(|error: Error| error.to_string())
+    }
+
+    #[test]
+    fn encryption_is_asked_for_by_the_scheme_or_by_sslmode() {
+        let encrypted = parse("rediss://h?cacert=%2Fetc%2Fca.crt&prefix=p").unwrap();
+        assert_eq!(encrypted.to_string(), "rediss://h:6379/0?prefix=p");
+        let encryption = Encryption {
+            verification: Verification::Host,
+            authorities: Some("/etc/ca.crt".to_owned()),
+        };
+        assert_eq!(encrypted.encryption, Some(encryption));
+        assert_eq!(parse("redis://h").unwrap().encryption, None);
+        // A file of authorities is of no use without encryption.
+        assert!(parse("redis://h?cacert=/etc/ca.crt").is_err());
+        let postgres = parse("postgres://h?sslmode=require&sslrootcert=/ca").unwrap();
+        assert_eq!(postgres.ssl_mode.as_deref(), Some("require"));
+        assert_eq!(postgres.authorities.as_deref(), Some("/ca"));
     }
 
     #[test]
@@ -238,8 +272,8 @@ mod tests {
         assert!(!format!("{address} {address:?}").contains("secret"));
         for bad in [
             "http://admin:secret@host",
-            "rediss://admin:secret@host",
-            "postgres://admin:secret@host?sslmode=verify-full",
+            "rediss://admin:secret@host?cacert=%2",
+            "postgres://admin:secret@host?sslrootcert=%2",
             "postgres://admin:secret@host?schema=a%22b",
             "postgres://admin:secret@host/%2",
             "redis://admin:secret@host:x",
@@ -259,8 +293,6 @@ mod tests {
     #[test]
     fn an_address_that_cannot_be_used_is_refused_with_the_reason() {
         for (address, reason) in [
-            ("rediss://host", "asks for TLS, which is not built in"),
-            ("postgres://host?sslmode=require", "asks for TLS, which"),
             ("postgres://host?prefix=a", "has an unknown option"),
             ("redis://host?schema=a", "has an unknown option"),
             ("amqp://host", "has an unknown scheme"),

@@ -8,6 +8,7 @@ mod postgres;
 mod redis;
 mod settings;
 mod sketch;
+mod stream;
 mod token;
 
 use std::collections::BTreeMap;

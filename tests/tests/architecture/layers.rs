@@ -242,13 +242,14 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
     (
         "queue",
         &[
-            ("postgres", &["patience", "settings", "sketch"]),
-            ("redis", &["patience", "settings", "sketch"]),
+            ("postgres", &["patience", "settings", "sketch", "stream"]),
+            ("redis", &["patience", "settings", "sketch", "stream"]),
             ("memory", &["sketch"]),
+            ("address", &["stream"]),
+            ("stream", &[]),
             ("patience", &[]),
             ("settings", &[]),
             ("sketch", &[]),
-            ("address", &[]),
             ("token", &[]),
         ],
     ),

@@ -3,9 +3,12 @@
 //! The numbers are first of all those of the axioms as `raddle_tests::axiomatic` has them, so they
 //! say that the oracle is right. Then raddle is compared with it, under the models it has.
 
+use std::sync::Mutex;
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
 
-use raddle::Strategy;
+use raddle::sync::Arc;
+use raddle::sync::atomic::AtomicU32;
+use raddle::{Checker, Memory, Strategy, thread};
 use raddle_tests::axiomatic::compare::{assert_compared, assert_counts};
 use raddle_tests::axiomatic::program::{Litmus, R0, R1, X, Y, fence, litmus, load, store};
 use raddle_tests::axiomatic::run::{MODELS, observe};
@@ -195,4 +198,45 @@ fn counters_have_all_their_sources_of_reads() {
             assert_eq!(observed.reads_from.len(), sources, "{litmus}");
         }
     }
+}
+
+/// A graph becomes weak in the middle of an execution, and has another linearization from then on. Threads that
+/// yield are inserted late, but linearized early. So the read comes before the write that is its next source.
+#[test]
+fn a_read_takes_a_source_after_which_it_was_inserted() {
+    let read = Mutex::new(Vec::new());
+    let checker = Checker::new()
+        .strategy(Strategy::Exhaustive)
+        .memory(Memory::Rc11);
+    let report = checker.run(|| {
+        let shared = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+        let pausing = |pauses: usize, body: fn(&AtomicU32, &AtomicU32) -> u32| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                (0..pauses).for_each(|_| thread::yield_now());
+                body(&shared.0, &shared.1)
+            })
+        };
+        let last = pausing(8, |x, _| {
+            x.store(2, SeqCst);
+            0
+        });
+        let reader = pausing(16, |x, y| {
+            let value = x.load(SeqCst);
+            y.store(1, Relaxed);
+            value
+        });
+        let first = pausing(0, |x, _| {
+            x.store(1, SeqCst);
+            0
+        });
+        last.join().unwrap();
+        first.join().unwrap();
+        read.lock().unwrap().push(reader.join().unwrap());
+    });
+    assert!(report.exhausted);
+    let mut read = read.into_inner().unwrap();
+    read.sort_unstable();
+    // Two coherence orders, and three sources in each.
+    assert_eq!(read, [0, 0, 1, 1, 2, 2]);
 }

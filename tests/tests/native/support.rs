@@ -89,6 +89,13 @@ pub static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
     cargo.args(["--test", env!("CARGO_CRATE_NAME")]);
     cargo.args(builds.ends_with("release").then_some("--release"));
     cargo.arg("--target-dir").arg(builds.parent().unwrap());
+    // Those of this package: a build script that reads them would run again, and what it builds be built again.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&*name);
+        }
+    }
     succeed(cargo.current_dir(workspace()));
     builds.join("libraddle_native.so")
 });

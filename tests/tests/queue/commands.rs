@@ -25,6 +25,13 @@ static COMMAND: LazyLock<PathBuf> = LazyLock::new(|| {
     cargo.args(["--test", env!("CARGO_CRATE_NAME")]);
     cargo.args(builds.ends_with("release").then_some("--release"));
     cargo.arg("--target-dir").arg(builds.parent().unwrap());
+    // Those of this package: a build script that reads them would run again, and what it builds be built again.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&*name);
+        }
+    }
     let status = cargo.current_dir(workspace).status().unwrap();
     assert!(status.success(), "{cargo:?}");
     builds.join("cargo-raddle")

@@ -1,7 +1,10 @@
 //! Failures that workers find are reported once, by the front end, with their schedules.
 
-use crate::commands::Machine;
-use crate::server::Server;
+use std::io::{BufRead, BufReader};
+
+use crate::commands::{Machine, Running};
+use crate::programs::{FAILED, now};
+use crate::server::{self, Kind, Server};
 
 #[test]
 fn a_failure_ends_the_search_and_is_told_as_in_one_process() {
@@ -121,4 +124,42 @@ fn the_second_check_of_a_test_follows_the_first() {
     workers
         .into_iter()
         .for_each(|worker| assert_eq!(worker.finish().code, Some(0)));
+}
+
+/// By hand: `cargo test-queue -- --ignored --nocapture delay_of`.
+#[test]
+#[ignore = "a measurement"]
+fn delay_of_a_failure_in_slices() {
+    for kind in [Kind::Redis, Kind::Postgres] {
+        for slice in [50, 200, 1_000] {
+            let Some(server) = Server::of(kind) else {
+                continue;
+            };
+            let machine = Machine::new(&server.address());
+            let failed = server::directory("failed").join("time");
+            let slice_flag = format!("{slice}ms");
+            let mut worker = machine.command(&["work", "--jobs", "1", "--slice", &slice_flag]);
+            let worker = Running::of(worker.env(FAILED, &failed).spawn().unwrap());
+            let test = ["test", "programs::fails_at_a_time", "--json", "--queue"];
+            let arguments = [&test[..], &["--", "--", "--include-ignored"]].concat();
+            let mut front_end = machine.command(&arguments).spawn().unwrap();
+            let lines = BufReader::new(front_end.stdout.take().unwrap()).lines();
+            let mut found = Vec::new();
+            for line in lines.map_while(Result::ok) {
+                if line.contains("\"event\":\"found\"") {
+                    found.push(now());
+                }
+            }
+            let problems = std::io::read_to_string(front_end.stderr.take().unwrap());
+            assert_eq!(found.len(), 1, "it is told once: {problems:?}");
+            let failed: u128 = std::fs::read_to_string(&failed).unwrap().parse().unwrap();
+            let delay = found[0] - failed;
+            println!(
+                "{kind:?}, slices of {slice} ms: {delay} ms, {:.1} slices",
+                delay as f64 / f64::from(slice)
+            );
+            front_end.wait().unwrap();
+            worker.finish();
+        }
+    }
 }

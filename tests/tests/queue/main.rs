@@ -5,6 +5,7 @@
 //! without one they say so and do nothing, unless `RADDLE_REDIS_REQUIRED` or `RADDLE_POSTGRES_REQUIRED` is set.
 
 mod commands;
+mod cuts;
 mod exact;
 mod failing;
 mod launchers;
@@ -22,6 +23,8 @@ mod proxy;
 mod refusals;
 mod samplers;
 mod server;
+mod soak;
 #[allow(dead_code)] // Most of it is for the tests of native programs.
 #[path = "../native/support.rs"]
 mod support;
+mod tls;

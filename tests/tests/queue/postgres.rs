@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::server;
+
 /// The user that runs servers if root runs the tests, which the server refuses. Debian's package creates it.
 const USER: &str = "postgres";
 
@@ -101,6 +103,27 @@ pub fn new_directory() -> PathBuf {
     path
 }
 
+/// A new directory for files that the user of servers can read.
+pub fn directory_for_files(name: &str) -> PathBuf {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    if problem().is_some() {
+        return server::directory(name);
+    }
+    let number = NUMBER.fetch_add(1, Relaxed);
+    let path = base().join(format!("{name}-{}-{number}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// Makes a file one of the user of servers.
+pub fn give(file: &Path) {
+    if *IS_ROOT && problem().is_none() {
+        let owner = Command::new("chown").arg(USER).arg(file).status();
+        assert!(owner.unwrap().success());
+    }
+}
+
 /// The command that starts a server.
 pub fn command(directory: &Path, port: u16, settings: &[&str]) -> Command {
     let log = fs::File::options()
@@ -150,6 +173,17 @@ pub fn add_user(port: u16, directory: &Path, user: &str, password: &str) {
 /// Has the server write the log of all changes so far to the disk.
 pub fn write_log(port: u16) {
     run(port, &["CHECKPOINT"]);
+}
+
+/// Runs a statement and returns the values of its result, line by line.
+pub fn value(port: u16, statement: &str) -> String {
+    let mut command = program("psql");
+    command.args(["--host=127.0.0.1", &format!("--port={port}")]);
+    command.args(["--username=raddle", "--dbname=postgres", "--tuples-only"]);
+    command.args(["--no-align", "--command", statement]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
 /// Runs statements.

@@ -144,6 +144,46 @@ pub fn fifty_alone(seed: u64) -> (u64, u64) {
     alone(checker, move || program.run())
 }
 
+/// A random program of one of four kinds.
+fn generated(seed: u64) -> (Checker, Program) {
+    let rng = &mut Rng::with_seed(seed);
+    let program = match seed % 4 {
+        0 | 1 => Program::random(rng),
+        2 => Program::random(rng).with_loops(rng),
+        _ => Program::random_readers(rng),
+    };
+    let checker = program.checker(Strategy::Exhaustive).shorten(false);
+    (checker.lock_order(Level::Allow), program)
+}
+
+/// The fingerprints of the classes of such a program; `None` if there are more than this number of executions.
+pub fn classes_of_generated(seed: u64, most: u64) -> Option<Vec<u64>> {
+    let (checker, program) = generated(seed);
+    let mut classes = Vec::new();
+    let checker = checker.max_executions(most);
+    let report =
+        raddle::__private::run_observed(checker, move || program.run(), &mut |execution| {
+            classes.push(execution.fingerprint());
+        });
+    report.exhausted.then_some(classes)
+}
+
+/// The programs of the seeds in this variable, one after the other.
+#[test]
+#[ignore = "run by a queue"]
+fn generated_ones() {
+    let seeds = std::env::var(SEED_LIST).expect("a list of seeds");
+    for seed in seeds.split(',').map(|seed| seed.parse().unwrap()) {
+        let (checker, program) = generated(seed);
+        checker
+            .named(format!("generated {seed}"))
+            .run(move || program.run());
+    }
+}
+
+/// The variable with a list of seeds.
+pub const SEED_LIST: &str = "RADDLE_TEST_SEEDS";
+
 /// A test with much to do before its check.
 #[test]
 #[ignore = "run by a queue"]
@@ -159,6 +199,17 @@ fn slept_dp5() {
     let report = exhaustive().run(|| {
         std::thread::sleep(std::time::Duration::from_millis(5));
         dining(5);
+    });
+    report.assert_ok();
+}
+
+/// The same for a longer time.
+#[test]
+#[ignore = "run by a queue"]
+fn slept_dp6() {
+    let report = exhaustive().run(|| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        dining(6);
     });
     report.assert_ok();
 }
@@ -205,6 +256,38 @@ fn several_failures() {
         assert!(value != 3, "the value is three");
     });
     report.assert_ok();
+}
+
+/// A failure whose first time is recorded, in a search that goes on.
+#[test]
+#[ignore = "run by a queue"]
+fn fails_at_a_time() {
+    let report = exhaustive().keep_going(true).run(|| {
+        std::thread::sleep(std::time::Duration::from_micros(300));
+        dining(4);
+        if raddle::choose(0..4) == 1 {
+            if let Some(path) = std::env::var_os(FAILED) {
+                let file = std::fs::File::options()
+                    .write(true)
+                    .create_new(true)
+                    .open(path);
+                let _ = file.and_then(|mut file| {
+                    std::io::Write::write_all(&mut file, now().to_string().as_bytes())
+                });
+            }
+            panic!("the value is one");
+        }
+    });
+    report.assert_ok();
+}
+
+/// The variable with the file for that time.
+pub const FAILED: &str = "RADDLE_TEST_FAILED";
+
+/// The milliseconds since the epoch.
+pub fn now() -> u128 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.unwrap().as_millis()
 }
 
 /// The watchdog ends the process in the middle of an execution, after a report.

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -14,6 +14,8 @@ pub struct Proxy {
     port: u16,
     streams: Streams,
     is_cutting: Arc<AtomicBool>,
+    /// Number of bytes passed on, both ways.
+    bytes: Arc<AtomicU64>,
 }
 
 impl Proxy {
@@ -23,8 +25,9 @@ impl Proxy {
             port: listener.local_addr().unwrap().port(),
             streams: Arc::default(),
             is_cutting: Arc::new(AtomicBool::new(true)),
+            bytes: Arc::default(),
         };
-        let streams = Arc::clone(&proxy.streams);
+        let (streams, bytes) = (Arc::clone(&proxy.streams), Arc::clone(&proxy.bytes));
         thread::spawn(move || {
             for client in listener.incoming() {
                 let client = client.unwrap();
@@ -33,7 +36,8 @@ impl Proxy {
                 };
                 for (from, to) in [(&client, &server), (&server, &client)] {
                     let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-                    thread::spawn(move || pass(from, to));
+                    let bytes = Arc::clone(&bytes);
+                    thread::spawn(move || pass(from, to, &bytes));
                 }
                 streams.lock().unwrap().push((client, server));
             }
@@ -43,6 +47,10 @@ impl Proxy {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
     }
 
     /// Cuts all connections, some of them between a command and its reply. Returns their number.
@@ -64,9 +72,10 @@ impl Proxy {
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream) {
+fn pass(mut from: TcpStream, mut to: TcpStream, bytes: &AtomicU64) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
+        bytes.fetch_add(length as u64, Relaxed);
         if to.write_all(&buffer[..length]).is_err() {
             break;
         }

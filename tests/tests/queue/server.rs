@@ -138,6 +138,15 @@ impl Server {
         self.port
     }
 
+    /// The process of a server for one test, and its directory.
+    pub fn id(&self) -> u32 {
+        self.own.as_ref().expect("a server of its own").process.id()
+    }
+
+    pub fn directory(&self) -> &Path {
+        &self.own.as_ref().expect("a server of its own").directory
+    }
+
     pub fn address(&self) -> String {
         self.address_by(self.port)
     }

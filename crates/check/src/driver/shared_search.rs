@@ -38,7 +38,7 @@ use crate::settings::checker::Checker;
 use crate::settings::mutant::Mutant;
 use crate::settings::options::{Classes, Level, Strategy};
 pub(crate) use results::SumAlone;
-use results::{FINGERPRINTS, conclude, results, sums_fingerprints};
+use results::{FINGERPRINTS, conclude, keeps_classes, results, sums_fingerprints};
 use streams::Streams;
 
 /// The variable with the path of the socket.
@@ -310,7 +310,7 @@ fn explore(
         false => phases::exhaustive(checker).idle(),
     };
     let mut exploration = Exploration::new(search, checker.limits());
-    if checker.strategy == Strategy::Auto {
+    if checker.strategy == Strategy::Auto || keeps_classes() {
         // Samplers may run the same classes, so their fingerprints are kept.
         exploration.remember(&[]);
     }

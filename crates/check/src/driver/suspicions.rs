@@ -8,7 +8,7 @@ use raddle_engine::check::Finding;
 use raddle_engine::check::leak;
 use raddle_engine::check::lock_order::{self, LockOrder};
 use raddle_engine::object::Object;
-use raddle_engine::{Ending, SiteId, strategy};
+use raddle_engine::{Ending, Execution, SiteId, strategy};
 
 use crate::driver::phases::{Budget, Patience, max_runs, whole_budget};
 use crate::driver::worker::{MAX_FAILURES, Worker};
@@ -40,6 +40,17 @@ impl Worker<'_, '_> {
             }
             _ => 0,
         }
+    }
+
+    /// True when the execution that has just stopped may be suspicious in any way. Most are not, so one question
+    /// is asked first.
+    #[inline]
+    pub(super) fn may_be_suspicious(&self) -> bool {
+        let is_port = |object: &Object| matches!(object, Object::Port(_));
+        let may_be = |execution: &Execution, executions| {
+            is_examined(self.explored_before + executions) || execution.objects.iter().any(is_port)
+        };
+        self.context.has_undropped() || self.context.with_execution(may_be)
     }
 
     /// Returns a suspicious lock order in the execution that has just stopped. Executions take

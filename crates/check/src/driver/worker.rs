@@ -287,7 +287,7 @@ impl<'a> Worker<'a, '_> {
             match finding {
                 Some(finding) => over = self.add_failure(&finding, name),
                 // No time is left to look at an execution that was cut.
-                None if is_cut => {}
+                None if is_cut || !self.may_be_suspicious() => {}
                 None => {
                     if let Some(order) = self.lock_order() {
                         let level = self.checker.lock_order;

@@ -12,11 +12,10 @@
 
 use std::panic::{Location, resume_unwind};
 
-use corosensei::CoroutineResult;
 use raddle_engine::{Grant, Operation, Reply, SiteId, Step, ThreadId, World};
 
-use super::coroutine::{Coroutine, Exit, Slot};
-use super::stacks::OwnedStack;
+use super::coroutine::Slot;
+use super::switch::Exit;
 use super::{Context, Phase, current};
 use crate::runtime::alloc;
 
@@ -112,8 +111,7 @@ impl Context {
         if step == Step::Run(thread) {
             self.progress.beat();
         } else {
-            self.step.set(step);
-            self.suspend();
+            self.suspend_for(step);
         }
         if !self.has_stopped() {
             return self.with_world(|world| world.reply(thread));
@@ -242,13 +240,13 @@ impl Context {
     fn unwind_remaining(&self) {
         while let Some(thread) = self.next_to_unwind() {
             match self.resume(thread) {
-                CoroutineResult::Yield(()) if self.is_given_up(thread) => self.drop_stack(thread),
-                CoroutineResult::Yield(()) | CoroutineResult::Return(Exit::Returned) => {}
-                CoroutineResult::Return(Exit::Overflowed) => {
+                None if self.is_given_up(thread) => self.drop_stack(thread),
+                None | Some(Exit::Returned | Exit::Finished | Exit::Failed) => {}
+                Some(Exit::Overflowed) => {
                     self.dropped_stacks.update(|count| count + 1);
                     self.end_after_stop(thread);
                 }
-                CoroutineResult::Return(Exit::Crashed) => self.crashed(),
+                Some(Exit::Crashed) => self.crashed(),
             }
         }
     }
@@ -314,19 +312,12 @@ impl Context {
         if self.program.unwinds_threads() {
             std::mem::forget(left);
             self.dropped_stacks.update(|count| count + 1);
-        } else if let Some((coroutine, stack)) = left {
-            self.reuse_stack(thread, coroutine, stack);
+        } else if let Some(stack) = left {
+            // Such a thread has nothing with a destructor on its stack, and after the execution no running code
+            // refers to it.
+            self.give_stack_back(thread, stack);
         }
         self.end_after_stop(thread);
-    }
-
-    /// Resets the stack of a thread that is not unwound, so that it can be reused.
-    fn reuse_stack(&self, thread: ThreadId, mut coroutine: Coroutine, stack: OwnedStack) {
-        // SAFETY: such a thread has nothing with a destructor on its stack, and after the
-        // execution no running code refers to it.
-        unsafe { coroutine.force_reset() };
-        drop(coroutine);
-        self.give_stack_back(thread, stack);
     }
 
     fn end_after_stop(&self, thread: ThreadId) {

@@ -355,8 +355,7 @@ impl Context {
     pub(super) fn cut(&self, operation: Operation, site: SiteId) {
         let thread = self.thread.get();
         let step = self.with_world(|world| world.cut(thread, operation, site));
-        self.step.set(step);
-        self.suspend();
+        self.suspend_for(step);
     }
 
     /// Stops the execution with this fault; the calling thread does not continue.
@@ -380,8 +379,7 @@ impl Context {
                     world.stop(Ending::Interfered)
                 }
             });
-            self.step.set(Step::Stop);
-            self.suspend();
+            self.suspend_for(Step::Stop);
         }
         self.unwind_if_stopped();
         // A thread that is unwinding cannot be unwound again.

@@ -1,43 +1,28 @@
 //! One coroutine for each modelled thread, and the loop that switches between them.
 
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use corosensei::stack::DefaultStack;
-use corosensei::{CoroutineResult, Yielder};
 use raddle_engine::{Ending, Operation, Step, ThreadId};
 
 use super::abandon::AfterStop;
 use super::clock::Clock;
-use super::home::Home;
-use super::overflow::{self, Guard};
+use super::overflow;
+use super::switch::{Exit, Home, IS_DIRECT, Pinned, Way};
 use super::{CURRENT, Context, Phase};
 use crate::runtime::alloc;
 use crate::runtime::identity::Identity;
 use crate::runtime::watchdog;
 
-/// The way a coroutine ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Exit {
-    Returned,
-    Overflowed,
-    Crashed,
-}
-
 /// Maximum bytes of a body that is moved onto its stack; corosensei refuses more than 1,024 with its own captures.
 const MAX_CAPTURES: usize = 896;
-
-pub(super) type Coroutine = corosensei::Coroutine<(), (), Exit, &'static mut DefaultStack>;
 
 /// The substrate's state of one modelled thread.
 pub(super) struct Slot {
     /// Empty when the thread has ended.
     pub(super) home: Home,
-    pub(super) yielder: *const Yielder<(), ()>,
     /// End of the user's part of the stack.
     pub(super) end_of_stack: *const u8,
-    /// `None` before the first coroutine.
-    pub(super) guard: Option<Guard>,
     pub(super) name: Option<Arc<str>>,
     /// True when it is unwinding, as far as known.
     pub(super) unwinding: bool,
@@ -159,26 +144,17 @@ impl Context {
                 )
             })
         });
-        let limit = stack.limit();
         let context: *const Context = self;
-        let run = move |yielder: &Yielder<(), ()>, ()| {
-            // SAFETY: a coroutine runs only inside `resume`, which borrows the context.
+        let run = move |end_of_stack: *const u8| {
+            // SAFETY: a coroutine runs only while `resume` does, which borrows the context.
             let context = unsafe { &*context };
-            {
-                let slot = &mut context.slots.borrow_mut()[thread.index()];
-                slot.yielder = yielder;
-                // All frames of the coroutine are before its yielder.
-                slot.end_of_stack = std::ptr::from_ref(yielder).cast();
-            }
+            context.slots.borrow_mut()[thread.index()].end_of_stack = end_of_stack;
             body(context, thread);
-            Exit::Returned
+            context.leave(thread)
         };
         // SAFETY: the caller guarantees the lifetime of the borrows in `body`. A coroutine that
         // does not run to its end is forgotten with its stack, so no borrow is used again.
-        let make = |stack| unsafe { Coroutine::with_stack_unchecked(stack, run) };
-        // SAFETY: as above; a coroutine that has ended uses its stack no more.
-        let trap = unsafe { slot.home.put(stack, make) }.trap_handler();
-        slot.guard = Some(Guard { trap, limit });
+        unsafe { slot.home.put(stack, run) };
     }
 
     /// Runs the whole life of a thread, inside its coroutine.
@@ -209,6 +185,7 @@ impl Context {
         if self.watches_std_locals() {
             return self.drive_watched();
         }
+        self.is_direct.set(IS_DIRECT);
         self.drive_with(
             #[inline(always)]
             |context, thread| context.resume(thread),
@@ -223,27 +200,35 @@ impl Context {
     }
 
     #[inline(always)]
-    fn drive_with(&self, resume: impl Fn(&Context, ThreadId) -> CoroutineResult<(), Exit>) {
+    fn drive_with(&self, resume: impl Fn(&Context, ThreadId) -> Option<Exit>) {
         self.phase.set(Phase::Running);
         let mut step = self.with_world(|world| world.advance());
         while let Step::Run(thread) = step {
             step = match resume(self, thread) {
-                CoroutineResult::Yield(()) => self.step.get(),
-                CoroutineResult::Return(Exit::Returned) if self.progress.take_fault() => Step::Stop,
-                CoroutineResult::Return(Exit::Returned) => self.with_world(|world| world.advance()),
-                CoroutineResult::Return(Exit::Overflowed) => {
+                None => self.step.get(),
+                Some(Exit::Returned) if self.progress.take_fault() => Step::Stop,
+                Some(Exit::Returned) => self.with_world(|world| world.advance()),
+                Some(Exit::Finished) => Step::Stop,
+                Some(Exit::Failed) => {
+                    let payload = self.own_panic.borrow_mut().take();
+                    resume_unwind(payload.expect("a thread that fails leaves its panic"))
+                }
+                Some(Exit::Overflowed) => {
                     let mut exploration = self.exploration.try_borrow_mut().unwrap_or_else(|_| {
                         overflow::give_up(self.stack_size);
                     });
-                    exploration.world().stop(Ending::StackOverflow(thread))
+                    exploration
+                        .world()
+                        .stop(Ending::StackOverflow(self.thread.get()))
                 }
-                CoroutineResult::Return(Exit::Crashed) => self.crashed(),
+                Some(Exit::Crashed) => self.crashed(),
             };
         }
         self.try_livelock(|context, thread| {
             resume(context, thread);
         });
         self.phase.set(Phase::Stopped);
+        self.is_direct.set(false);
         self.watch.perform_apart();
     }
 
@@ -254,55 +239,131 @@ impl Context {
         overflow::end()
     }
 
-    /// Runs a thread until it suspends itself or ends.
+    /// Runs a thread until it, or one that it has switched to, suspends itself or ends.
     #[inline(always)]
-    pub(super) fn resume(&self, thread: ThreadId) -> CoroutineResult<(), Exit> {
+    pub(super) fn resume(&self, thread: ThreadId) -> Option<Exit> {
         let mut slots = self.slots.borrow_mut();
-        let slot = &mut slots[thread.index()];
-        let home = slot.home.pin();
-        if std::mem::take(&mut slot.counted) {
-            self.unwinding.update(|count| count - 1);
-        }
+        let home = self.continues(&mut slots[thread.index()]);
         drop(slots);
         self.thread.set(thread);
         CURRENT.set(self);
         self.progress.begin();
-        // SAFETY: homes are dropped only by `clean_up`, which runs no coroutine at that time, and a
+        // SAFETY: homes are emptied only by `clean_up`, which runs no coroutine at that time, and a
         // thread is resumed only from here, never while it runs.
-        let (result, ended) = unsafe { home.resume() };
+        let exit = unsafe { home.resume(&self.driver) };
         self.progress.end();
         CURRENT.set(std::ptr::null());
-        match result {
-            CoroutineResult::Yield(()) => {}
-            CoroutineResult::Return(Exit::Returned) => {
-                if let Some(stack) = ended {
-                    self.give_stack_back(thread, stack);
+        if let Some(exit) = exit {
+            let ended = self.thread.get();
+            let stack = self.slots.borrow_mut()[ended.index()].home.take();
+            match (exit, stack) {
+                (Exit::Returned | Exit::Finished | Exit::Failed, Some(stack)) => {
+                    self.give_stack_back(ended, stack)
                 }
+                // The stack was not unwound, and other threads may still refer to it.
+                (_, stack) => std::mem::forget(stack),
             }
-            // The stack was not unwound, and other threads may still refer to it.
-            CoroutineResult::Return(Exit::Overflowed | Exit::Crashed) => std::mem::forget(ended),
         }
-        result
+        exit
     }
 
-    /// Gives control back to `drive` until the calling thread is resumed. Inlined, because after a
-    /// switch the processor mispredicts every return.
+    /// Records that a thread is about to continue.
     #[inline(always)]
-    pub(super) fn suspend(&self) {
-        let thread = self.thread.get();
-        let unwinding = self.is_unwinding();
-        let mut slots = self.slots.borrow_mut();
-        let slot = &mut slots[thread.index()];
+    fn continues(&self, slot: &mut Slot) -> Pinned {
+        if std::mem::take(&mut slot.counted) {
+            self.unwinding.update(|count| count - 1);
+        }
+        slot.home.pin()
+    }
+
+    /// Records that the calling thread is about to be suspended.
+    #[inline(always)]
+    fn pauses(&self, slot: &mut Slot, unwinding: bool) -> Pinned {
         slot.unwinding = unwinding;
         slot.counted = unwinding;
         if unwinding {
             self.unwinding.update(|count| count + 1);
         }
-        let yielder = slot.yielder;
+        slot.home.pin()
+    }
+
+    /// Suspends the calling thread, whose operation has led to this step, until it is to continue. Inlined,
+    /// because after a switch the processor mispredicts returns.
+    #[inline(always)]
+    pub(super) fn suspend_for(&self, step: Step) {
+        match step {
+            Step::Run(next) if self.is_direct.get() => self.switch_to(next),
+            _ => {
+                self.step.set(step);
+                self.suspend();
+            }
+        }
+    }
+
+    /// Gives control back to `drive` until the calling thread is to continue.
+    #[inline(always)]
+    pub(super) fn suspend(&self) {
+        let unwinding = self.is_unwinding();
+        let mut slots = self.slots.borrow_mut();
+        let home = self.pauses(&mut slots[self.thread.get().index()], unwinding);
         drop(slots);
-        // SAFETY: the yielder was stored when this coroutine started and lives at the bottom of
-        // its stack until it ends; only code running inside this coroutine gets here.
-        unsafe { &*yielder }.suspend(());
+        // SAFETY: only code running inside this coroutine gets here. Until its switch, nothing moves its home.
+        unsafe { home.suspend(&self.driver) };
+    }
+
+    /// Lets another thread continue until the calling one is to.
+    #[inline(always)]
+    fn switch_to(&self, next: ThreadId) {
+        let unwinding = self.is_unwinding();
+        let mut slots = self.slots.borrow_mut();
+        let home = self.pauses(&mut slots[self.thread.get().index()], unwinding);
+        let next_home = self.continues(&mut slots[next.index()]);
+        drop(slots);
+        self.thread.set(next);
+        self.progress.beat();
+        // SAFETY: only code running inside this coroutine gets here, and all others are suspended. Until
+        // the switch, nothing moves their homes.
+        unsafe { home.switch_to(next_home) };
+    }
+
+    /// Chooses the next thread when the calling one has ended. A panic is raddle's own: it is none of the thread,
+    /// and the caller of the check gets it from the driver.
+    #[inline(always)]
+    fn advance_at_end(&self) -> std::thread::Result<Step> {
+        CURRENT.set(std::ptr::null());
+        let step = catch_unwind(AssertUnwindSafe(|| {
+            self.with_world(|world| world.advance())
+        }));
+        CURRENT.set(self);
+        step
+    }
+
+    /// Returns the way on for a thread that has ended, the calling one: to the next thread if possible. Its
+    /// stack is given back although it is in use, because no thread gets another one before the way is gone.
+    #[inline(always)]
+    fn leave(&self, thread: ThreadId) -> Way {
+        if !self.is_direct.get() || self.progress.wants_attention() {
+            return self.driver.way_back(Exit::Returned);
+        }
+        let next = match self.advance_at_end() {
+            Ok(Step::Run(next)) => next,
+            Ok(Step::Stop) => return self.driver.way_back(Exit::Finished),
+            Err(payload) => {
+                *self.own_panic.borrow_mut() = Some(payload);
+                return self.driver.way_back(Exit::Failed);
+            }
+        };
+        let mut slots = self.slots.borrow_mut();
+        let stack = slots[thread.index()].home.take();
+        let home = self.continues(&mut slots[next.index()]);
+        drop(slots);
+        if let Some(stack) = stack {
+            self.give_stack_back(thread, stack);
+        }
+        self.thread.set(next);
+        self.progress.beat();
+        // SAFETY: all other threads are suspended, and nothing moves their homes before the way is gone.
+        unsafe { home.way() }
     }
 
     /// Returns the end of the user's part of the thread's stack.

@@ -15,7 +15,6 @@ mod early_frees;
 mod environment;
 pub(crate) mod fatal;
 pub mod foreign;
-mod home;
 pub(crate) mod identity;
 mod image;
 pub(crate) mod interrupts;
@@ -34,6 +33,7 @@ mod stacks;
 pub mod statics;
 mod std_locals;
 mod sweep;
+mod switch;
 mod things;
 mod undropped;
 pub(crate) mod watchdog;
@@ -134,6 +134,12 @@ pub struct Context {
     thread: Cell<ThreadId>,
     /// The engine's decision when the running coroutine was last suspended.
     step: Cell<Step>,
+    /// The loop that runs threads, while one of them runs.
+    driver: switch::Driver,
+    /// True while threads switch to each other without the driver.
+    is_direct: Cell<bool>,
+    /// A panic of raddle's own, on its way from a thread that ended to the driver.
+    own_panic: RefCell<Option<Box<dyn std::any::Any + Send>>>,
     phase: Cell<Phase>,
     /// Number of suspended threads in the middle of unwinding.
     unwinding: Cell<usize>,
@@ -193,6 +199,9 @@ impl Context {
             epoch: Instant::now(),
             thread: Cell::new(ThreadId::MAIN),
             step: Cell::new(Step::Stop),
+            driver: switch::Driver::new(),
+            is_direct: Cell::new(false),
+            own_panic: RefCell::default(),
             phase: Cell::new(Phase::Running),
             // Inside a destructor that runs because of a panic, std always answers that the thread
             // panics.
@@ -369,8 +378,7 @@ impl Context {
             return world.reply(thread);
         }
         drop(exploration);
-        self.step.set(step);
-        self.suspend();
+        self.suspend_for(step);
         if self.has_stopped() {
             return self.retry_after_stop(operation, site);
         }

@@ -136,8 +136,7 @@ impl Native<'_> {
             return world.reply(thread);
         }
         drop(exploration);
-        context.step.set(step);
-        context.suspend();
+        context.suspend_for(step);
         if context.has_stopped() {
             context.give_up();
         }

@@ -7,17 +7,6 @@
 //! the report. A fault outside coroutines goes to the previous handler, usually std's, which ends
 //! the process.
 
-use corosensei::trap::CoroutineTrapHandler;
-
-use super::coroutine::Exit;
-
-/// The exit from the running coroutine, and the guard page whose fault takes it.
-#[derive(Clone, Copy)]
-pub(super) struct Guard {
-    pub(super) trap: CoroutineTrapHandler<Exit>,
-    pub(super) limit: usize,
-}
-
 /// Ends the process after an overflow inside the engine, whose state is inconsistent then.
 pub(super) fn give_up(stack_size: usize) -> ! {
     eprintln!(
@@ -34,11 +23,8 @@ pub(super) fn give_up(stack_size: usize) -> ! {
 mod handler {
     use std::sync::OnceLock;
 
-    use corosensei::trap::TrapHandlerRegs;
-
-    use super::Guard;
     use crate::runtime::Context;
-    use crate::runtime::coroutine::Exit;
+    use crate::runtime::switch::{Exit, Guard};
 
     static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
@@ -67,21 +53,21 @@ mod handler {
             let context = &mut *context.cast::<libc::ucontext_t>();
             ((*info).si_addr() as usize, &mut context.uc_mcontext)
         };
-        if let Some(guard) = crate::runtime::current().and_then(running_guard) {
+        if let Some(context) = crate::runtime::current()
+            && let Some(guard) = running_guard(context)
+        {
             // SAFETY: `sysconf` has no precondition.
             let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-            if (guard.limit..guard.limit + page).contains(&address) {
+            if (guard.limit()..guard.limit() + page).contains(&address) {
                 // SAFETY: the fault is in the guard page of the running coroutine, which is left
                 // for good: nothing on its stack is used again.
-                let regs = unsafe { guard.trap.setup_trap_handler(|| Exit::Overflowed) };
-                set(registers, regs);
+                unsafe { guard.leave(&context.driver, Exit::Overflowed, registers) };
                 return;
             }
-            if guard.trap.stack_ptr_in_bounds(stack_pointer(registers)) {
+            if guard.contains(stack_pointer(registers)) {
                 // SAFETY: the fault is in code on the stack of the running coroutine, which is left
                 // for good, and soon the process ends.
-                let regs = unsafe { guard.trap.setup_trap_handler(|| Exit::Crashed) };
-                set(registers, regs);
+                unsafe { guard.leave(&context.driver, Exit::Crashed, registers) };
                 return;
             }
         }
@@ -98,7 +84,7 @@ mod handler {
         let slots = unsafe { &*context.slots.as_ptr() };
         slots
             .get(context.thread.get().index())
-            .and_then(|slot| slot.guard)
+            .and_then(|slot| slot.home.guard())
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -119,40 +105,6 @@ mod handler {
             libc::raise(libc::SIGSEGV);
         }
         std::process::abort()
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    fn set(context: &mut libc::mcontext_t, regs: TrapHandlerRegs) {
-        let TrapHandlerRegs {
-            rip,
-            rsp,
-            rbp,
-            rdi,
-            rsi,
-        } = regs;
-        context.gregs[libc::REG_RIP as usize] = rip as i64;
-        context.gregs[libc::REG_RSP as usize] = rsp as i64;
-        context.gregs[libc::REG_RBP as usize] = rbp as i64;
-        context.gregs[libc::REG_RDI as usize] = rdi as i64;
-        context.gregs[libc::REG_RSI as usize] = rsi as i64;
-    }
-
-    #[cfg(target_arch = "aarch64")]
-    fn set(context: &mut libc::mcontext_t, regs: TrapHandlerRegs) {
-        let TrapHandlerRegs {
-            pc,
-            sp,
-            x0,
-            x1,
-            x29,
-            lr,
-        } = regs;
-        context.pc = pc;
-        context.sp = sp;
-        context.regs[0] = x0;
-        context.regs[1] = x1;
-        context.regs[29] = x29;
-        context.regs[30] = lr;
     }
 
     unsafe fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {

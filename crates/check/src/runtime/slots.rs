@@ -11,8 +11,8 @@ use raddle_engine::ThreadId;
 use super::abandon::AfterStop;
 use super::clock::Clock;
 use super::coroutine::Slot;
-use super::home::Home;
 use super::identity::Identity;
+use super::switch::Home;
 
 /// The threads of the execution, by [`ThreadId`], as a slice.
 #[derive(Default)]
@@ -32,7 +32,6 @@ impl Slots {
         }
         let slot = &mut self.places[self.len];
         self.len += 1;
-        slot.yielder = std::ptr::null();
         slot.end_of_stack = std::ptr::null();
         slot.name = name;
         slot.unwinding = false;
@@ -58,9 +57,7 @@ impl Slots {
     fn grow(&mut self) {
         self.places.push(Slot {
             home: Home::new(),
-            yielder: std::ptr::null(),
             end_of_stack: std::ptr::null(),
-            guard: None,
             name: None,
             unwinding: false,
             counted: false,

@@ -42,16 +42,17 @@ pub(super) struct OwnedStack(NonNull<DefaultStack>);
 unsafe impl Send for OwnedStack {}
 
 impl OwnedStack {
-    fn new(size: usize) -> io::Result<Self> {
+    pub(super) fn new(size: usize) -> io::Result<Self> {
         let stack = Box::new(DefaultStack::new(size)?);
         Ok(OwnedStack(NonNull::from(Box::leak(stack))))
     }
 
-    /// Borrows the stack for a coroutine.
+    /// Borrows the stack for a coroutine of corosensei's.
     ///
     /// # Safety
     ///
     /// The borrow must end before the owner is dropped or borrowed again.
+    #[cfg(any(not(target_arch = "x86_64"), windows, test))]
     #[inline(always)]
     pub(super) unsafe fn borrow(&self) -> &'static mut DefaultStack {
         // SAFETY: the pointer is to a live value, to which the caller guarantees the only borrow.

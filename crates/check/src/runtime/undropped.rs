@@ -47,6 +47,11 @@ impl Drop for MustDrop {
 }
 
 impl Context {
+    /// True when the execution has values that must be dropped.
+    pub(crate) fn has_undropped(&self) -> bool {
+        !self.undropped.borrow().is_empty()
+    }
+
     /// Returns the values that the execution that has just stopped has not dropped.
     pub(crate) fn undropped(&self) -> Vec<Leak> {
         let undropped = self.undropped.borrow();

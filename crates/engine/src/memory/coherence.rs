@@ -9,6 +9,10 @@
 //! Floors are cached. A thread's own accesses raise its floor as they are recorded. Accesses of
 //! others count once they happen before the thread's next event, which changes the version of its
 //! clock.
+//!
+//! A write that is placed before others changes their ranks, but not their *numbers*: the number of a
+//! write is that of its arrival. Accesses and floors are kept as numbers, so that such a write has a cost
+//! only for the writes after it, not for every thread.
 
 use std::cell::Cell;
 
@@ -24,12 +28,16 @@ pub(super) struct Write {
     pub(super) update: bool,
 }
 
+/// The writes of a location were recorded in this order, from 1; 0 is the initial value.
+pub(super) type Number = u32;
+
 /// One access of a thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Access {
     /// Index of the event in its thread.
     index: u32,
-    rank: u32,
+    /// Its source, or its own write.
+    write: Number,
 }
 
 /// A lower bound of a thread's floor, and the floor itself while the thread's clock has this version.
@@ -37,7 +45,7 @@ struct Access {
 struct Floor {
     /// 0 before the floor was first computed.
     version: u32,
-    rank: u32,
+    write: Number,
 }
 
 /// The vector clock of a thread, and a version that changes whenever the clock includes more events of
@@ -52,24 +60,30 @@ pub(super) struct VersionedClock<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Coherence {
     pub(super) initial: u64,
-    /// In coherence order.
+    /// By number, but for the initial value.
     writes: Vec<Write>,
+    /// By number, but for the initial value.
+    ranks: Vec<u32>,
+    /// Numbers of the writes in coherence order.
+    order: Vec<Number>,
     /// By thread, the first of its accesses with each rank above 0, in program order. Ranks increase along a
     /// list.
     accesses: Vec<Vec<Access>>,
-    /// By thread, the last of these; rank 0 if there is none. A separate list, because computing a
-    /// floor reads all of them.
+    /// By thread, the last of these; the initial value if there is none. A separate list, because
+    /// computing a floor reads all of them.
     last: Vec<Access>,
     /// By thread; has the length of `last`.
     floors: Vec<Cell<Floor>>,
-    /// Rank of the coherence-last write that is no update, or 0.
-    last_store: u32,
+    /// The coherence-last write that is no update, or 0.
+    last_store: Number,
 }
 
 impl Coherence {
     /// Removes all writes and accesses.
     pub(super) fn clear(&mut self) {
         self.writes.clear();
+        self.ranks.clear();
+        self.order.clear();
         self.accesses.iter_mut().for_each(Vec::clear);
         self.last.clear();
         self.floors.clear();
@@ -79,13 +93,32 @@ impl Coherence {
     /// Returns the rank of the coherence-last write.
     #[inline]
     pub(super) fn top(&self) -> u32 {
-        self.writes.len() as u32
+        self.order.len() as u32
     }
 
     /// Returns the write of this rank; `None` for the initial value.
     #[inline]
     pub(super) fn write(&self, rank: u32) -> Option<&Write> {
-        self.writes.get((rank as usize).checked_sub(1)?)
+        let number = self.order.get((rank as usize).checked_sub(1)?)?;
+        self.writes.get(*number as usize - 1)
+    }
+
+    /// Returns the number of the write of this rank.
+    #[inline]
+    pub(super) fn number(&self, rank: u32) -> Number {
+        match rank.checked_sub(1) {
+            None => 0,
+            Some(position) => self.order[position as usize],
+        }
+    }
+
+    /// Returns the rank of a write.
+    #[inline]
+    pub(super) fn rank(&self, write: Number) -> u32 {
+        match write.checked_sub(1) {
+            None => 0,
+            Some(position) => self.ranks[position as usize],
+        }
     }
 
     /// Returns the number of writes that the thread's next access may read or follow, the initial value
@@ -96,61 +129,77 @@ impl Coherence {
         thread: ThreadId,
         known: impl FnOnce() -> VersionedClock<'a>,
     ) -> u32 {
-        // The cached rank is a lower bound of the floor even when the thread's clock has grown since.
-        let cache = self.floors.get(thread.index());
         let top = self.top();
-        match cache.is_some_and(|floor| floor.get().rank == top) {
+        // The cached floor is a lower bound even when the thread's clock has grown since.
+        match self.cached_floor(thread) == top {
             true => 1,
             false => top - self.floor(thread, known()) + 1,
         }
     }
 
+    /// Returns a lower bound of the thread's floor.
+    #[inline]
+    fn cached_floor(&self, thread: ThreadId) -> u32 {
+        let cache = self.floors.get(thread.index());
+        cache.map_or(0, |floor| self.rank(floor.get().write))
+    }
+
     /// Returns the least rank that the thread's next access may read or follow.
     #[inline]
-    pub(super) fn floor(&self, thread: ThreadId, known: VersionedClock<'_>) -> u32 {
+    fn floor(&self, thread: ThreadId, known: VersionedClock<'_>) -> u32 {
         let cache = self.floors.get(thread.index());
-        let Floor { version, rank } = cache.map_or(Floor::default(), Cell::get);
+        let Floor { version, write } = cache.map_or(Floor::default(), Cell::get);
+        let floor = self.rank(write);
         if version == known.version {
-            return rank;
+            return floor;
         }
-        let rank = self.raised_floor(rank, known.clock);
+        let floor = self.raised_floor(floor, known.clock);
         if let Some(cache) = cache {
-            let version = known.version;
-            cache.set(Floor { version, rank });
+            let (version, write) = (known.version, self.number(floor));
+            cache.set(Floor { version, write });
         }
-        rank
+        floor
     }
 
     /// Returns the floor of a thread with this clock, which is at least `floor`.
     fn raised_floor(&self, mut floor: u32, clock: &[u32]) -> u32 {
         for (thread, last) in self.last.iter().enumerate() {
-            if last.rank <= floor {
+            let rank = self.rank(last.write);
+            if rank <= floor {
                 continue;
             }
             let count = clock[thread];
             if last.index < count {
-                floor = last.rank;
+                floor = rank;
             } else if count > 0 {
-                // Ranks increase, so the last access in the clock has the greatest of its thread.
-                let accesses = &self.accesses[thread];
-                let known = accesses.partition_point(|access| access.index < count);
-                if let Some(access) = accesses[..known].last() {
-                    floor = floor.max(access.rank);
-                }
+                floor = self.raised_by(&self.accesses[thread], floor, count);
             }
         }
         floor
+    }
+
+    /// Returns the greatest rank of these accesses with an index below `count`, or `floor` if that is
+    /// greater.
+    fn raised_by(&self, accesses: &[Access], floor: u32, count: u32) -> u32 {
+        // Ranks increase, so the last access in the clock has the greatest of its thread. No event has two
+        // accesses, so that there are few candidates when the clock includes recent events.
+        let Some(last) = accesses.last() else {
+            return floor;
+        };
+        let unknown = (last.index + 1).saturating_sub(count) as usize;
+        let (known, recent) = accesses.split_at(accesses.len().saturating_sub(unknown));
+        let more = recent.partition_point(|access| access.index < count);
+        let last_known = recent[..more].last().or(known.last());
+        floor.max(last_known.map_or(0, |access| self.rank(access.write)))
     }
 
     /// True when an update by the thread can only follow the coherence-last write: all writes above its
     /// floor are updates, and nothing may stand between an update and its source.
     #[inline]
     pub(super) fn must_append(&self, thread: ThreadId, known: VersionedClock<'_>) -> bool {
-        // The cached rank is a lower bound of the floor even when the thread's clock has grown
-        // since.
-        let cache = self.floors.get(thread.index());
-        self.last_store <= cache.map_or(0, |floor| floor.get().rank)
-            || self.last_store <= self.floor(thread, known)
+        let last_store = self.rank(self.last_store);
+        // The cached floor is a lower bound even when the thread's clock has grown since.
+        last_store <= self.cached_floor(thread) || last_store <= self.floor(thread, known)
     }
 
     /// Inserts a write directly after the one of rank `behind` in coherence order; returns its
@@ -162,37 +211,26 @@ impl Coherence {
     ) -> (Option<EventId>, Option<EventId>) {
         let before = self.write(behind).map(|it| it.id);
         let next = self.write(behind + 1).map(|it| it.id);
-        if next.is_some() {
-            self.shift(behind);
-        }
-        if !write.update {
-            self.last_store = self.last_store.max(behind + 1);
-        }
+        self.writes.push(write);
+        self.ranks.push(behind + 1);
+        let number = self.writes.len() as Number;
         match next {
-            None => self.writes.push(write),
-            Some(_) => self.writes.insert(behind as usize, write),
+            None => self.order.push(number),
+            Some(_) => self.place(behind, number),
+        }
+        if !write.update && self.rank(self.last_store) <= behind {
+            self.last_store = number;
         }
         (before, next)
     }
 
-    /// Makes room for a write after the one of rank `behind`: all greater ranks grow by one.
+    /// Inserts a write after the one of rank `behind`: all greater ranks grow by one.
     #[cold]
-    fn shift(&mut self, behind: u32) {
-        let moved = |rank: u32| rank + u32::from(rank > behind);
-        for accesses in &mut self.accesses {
-            let above = accesses.iter_mut().rev();
-            for access in above.take_while(|access| access.rank > behind) {
-                access.rank += 1;
-            }
+    fn place(&mut self, behind: u32, number: Number) {
+        for &later in &self.order[behind as usize..] {
+            self.ranks[later as usize - 1] += 1;
         }
-        for access in &mut self.last {
-            access.rank = moved(access.rank);
-        }
-        for floor in &mut self.floors {
-            let floor = floor.get_mut();
-            floor.rank = moved(floor.rank);
-        }
-        self.last_store = moved(self.last_store);
+        self.order.insert(behind as usize, number);
     }
 
     /// Records an access whose source, or whose own write if it writes, is `back` writes before the
@@ -200,7 +238,7 @@ impl Coherence {
     /// have rank 0.
     #[inline]
     pub(super) fn record(&mut self, event: EventId, back: u32) {
-        let rank = self.top().saturating_sub(back);
+        let write = self.number(self.top().saturating_sub(back));
         let thread = event.thread.index();
         if self.last.len() <= thread {
             self.last.resize(thread + 1, Access::default());
@@ -209,18 +247,18 @@ impl Coherence {
                 self.accesses.resize_with(thread + 1, Vec::new);
             }
         }
-        debug_assert!(
-            self.last[thread].rank <= rank,
-            "coherence: a thread goes back"
-        );
-        if rank == self.last[thread].rank {
+        let last = self.last[thread].write;
+        if write == last {
             return;
         }
+        let rank = self.rank(write);
+        debug_assert!(self.rank(last) < rank, "coherence: a thread goes back");
         let index = event.index;
-        let access = Access { index, rank };
+        let access = Access { index, write };
         self.accesses[thread].push(access);
         self.last[thread] = access;
-        let floor = self.floors[thread].get_mut();
-        floor.rank = floor.rank.max(rank);
+        if self.cached_floor(event.thread) < rank {
+            self.floors[thread].get_mut().write = write;
+        }
     }
 }

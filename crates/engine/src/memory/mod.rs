@@ -16,7 +16,7 @@ mod grants;
 pub mod happens_before;
 pub(crate) mod psc;
 pub mod races;
-mod strong_accesses;
+mod strong_order;
 pub(crate) mod views;
 
 pub(crate) use happens_before::Strength;

@@ -13,7 +13,7 @@ use super::clock::join;
 use super::coherence::{Coherence, VersionedClock, Write};
 use super::happens_before::{EveryEvent, HappensBefore};
 use super::psc::{Psc, SeqCstRules, Touch};
-use super::strong_accesses::{NextAccess, StrongAccesses};
+use super::strong_order::{Access, EcoPlace, Known, StrongOrder};
 use super::{Model, Strength};
 use crate::base::ids::{EventId, LocationId, ThreadId};
 use crate::model::event::Event;
@@ -26,11 +26,9 @@ pub(crate) struct Views {
     hb: HappensBefore<EveryEvent>,
     locations: Vec<Coherence>,
     psc: RefCell<Psc>,
-    strong: RefCell<StrongAccesses>,
+    strong: RefCell<StrongOrder>,
     /// True once there was a `SeqCst` access or fence.
     seq_cst: bool,
-    /// True once there was a `SeqCst` fence.
-    has_strong_fence: bool,
 }
 
 impl Views {
@@ -48,7 +46,7 @@ impl Views {
             if self.seq_cst {
                 self.strong.get_mut().clear();
             }
-            (self.seq_cst, self.has_strong_fence) = (false, false);
+            self.seq_cst = false;
         }
     }
 
@@ -135,9 +133,6 @@ impl Views {
     ) -> (Option<EventId>, Option<EventId>) {
         let coherence = &mut self.locations[location.index()];
         let behind = coherence.top() - back;
-        if back > 0 && self.seq_cst {
-            self.strong.get_mut().shift(location, behind);
-        }
         coherence.insert(behind, Write { id, value, update })
     }
 
@@ -171,7 +166,6 @@ impl Views {
             }
             Operation::Fence { ordering } => {
                 self.seq_cst |= ordering == Ordering::SeqCst;
-                self.has_strong_fence |= ordering == Ordering::SeqCst;
                 None
             }
             Operation::HangUp { location, .. } => Some(location),
@@ -179,20 +173,89 @@ impl Views {
         };
         if let Some(location) = location {
             self.locations[location.index()].record(event.id, event.back());
-            if self.seq_cst {
-                self.add_strong(event, location);
-            }
         }
         self.hb.record(event, execution);
+        if self.seq_cst {
+            self.add_strong(event, execution);
+        }
     }
 
-    /// Adds an access to the `SeqCst` ones, if it is one.
+    /// Adds an access or a fence to the order of `SeqCst`.
     #[inline(never)]
-    fn add_strong(&mut self, event: &Event, location: LocationId) {
+    fn add_strong(&mut self, event: &Event, execution: &Execution) {
+        if self.psc.get_mut().rules() != SeqCstRules::Cpp20 {
+            return;
+        }
+        let EventId { thread, index } = event.id;
+        if let Operation::Fence { ordering } = event.operation {
+            if ordering == Ordering::SeqCst {
+                if !self.strong.get_mut().has_fence() {
+                    self.catch_up_fences(execution);
+                }
+                let clock = self.hb.hb(thread);
+                (self.strong.get_mut()).add_fence(event.id, clock, &self.locations);
+            }
+            return;
+        }
+        let Some(location) = event.operation.location() else {
+            return;
+        };
         let writes = event.writes();
-        if Strength::of_operation(&event.operation, writes).is_seq_cst() {
-            let rank = self.locations[location.index()].top() - event.back();
-            (self.strong.get_mut()).add(event.id, location, rank, writes);
+        let is_strong = Strength::of_operation(&event.operation, writes).is_seq_cst();
+        let strong = self.strong.get_mut();
+        if !is_strong && !strong.has_fence() {
+            return;
+        }
+        let coherence = &self.locations[location.index()];
+        let rank = coherence.top() - event.back();
+        let place = EcoPlace {
+            write: coherence.number(rank),
+            reads: !writes,
+        };
+        let clock = self.hb.hb(thread);
+        let access = Access {
+            event: event.id,
+            location,
+            behind: rank - u32::from(writes),
+            is_strong,
+            before: (self.hb).clock_of_others(EventId {
+                index: index - 1,
+                ..event.id
+            }),
+            acquired: clock,
+            events: execution.events.len(),
+        };
+        let clock_of = |event| self.hb.clock_of_others(event);
+        strong.add(access, place, &self.locations, clock_of);
+        if strong.has_fence() {
+            let known = Known {
+                clock,
+                version: self.hb.version(thread),
+            };
+            strong.note(event.id, location, place, known, coherence);
+        }
+    }
+
+    /// Notes the accesses before the first `SeqCst` fence.
+    #[cold]
+    fn catch_up_fences(&mut self, execution: &Execution) {
+        let ranks = self.ranks(execution);
+        for event in &execution.events {
+            let touch = self.touch(event, &|_, position| position, &ranks);
+            if let (Some(location), Some(rank)) =
+                (event.operation.location(), touch.written.or(touch.read))
+            {
+                let coherence = &self.locations[location.index()];
+                let place = EcoPlace {
+                    write: coherence.number(rank),
+                    reads: touch.written.is_none(),
+                };
+                let known = Known {
+                    clock: &[],
+                    version: 0,
+                };
+                (self.strong.get_mut()).note(event.id, location, place, known, coherence);
+            }
         }
     }
 
@@ -212,22 +275,35 @@ impl Views {
         let Some(location) = operation.location() else {
             return true;
         };
-        if self.has_strong_fence || self.psc.borrow().rules() != SeqCstRules::Cpp20 {
+        if self.psc.borrow().rules() != SeqCstRules::Cpp20 {
             return self.satisfies_psc(execution, thread, operation, back, writes);
         }
+        let strength = Strength::of_operation(operation, writes);
+        let mut strong = self.strong.borrow_mut();
         // Places in coherence order, and the clocks of events so far, do not depend on other accesses.
-        if !Strength::of_operation(operation, writes).is_seq_cst() {
+        if !strength.is_seq_cst() && !strong.has_fence() {
             return true;
         }
-        let next = NextAccess {
-            thread,
+        let source = match operation {
+            Operation::Load { .. } | Operation::Update { .. } if strength.acquires() => {
+                self.source(location, back).0
+            }
+            _ => None,
+        };
+        let access = Access {
+            event: EventId {
+                thread,
+                index: self.hb.positions(thread).len() as u32,
+            },
             location,
-            rank: self.locations[location.index()].top() - back,
-            clock: self.hb(thread),
+            behind: self.locations[location.index()].top() - back,
+            is_strong: strength.is_seq_cst(),
+            before: self.hb(thread),
+            acquired: source.map_or(&[], |it| self.hb.release_clock(it)),
             events: execution.events.len(),
         };
-        let clock = |event| self.hb.clock_of_others(event);
-        self.strong.borrow_mut().admits(next, clock)
+        let clock_of = |event| self.hb.clock_of_others(event);
+        strong.admits(access, &self.locations, clock_of)
     }
 
     /// Decides the same as [`is_consistent`](Self::is_consistent), from all events.

@@ -655,8 +655,11 @@ impl Strategy for Exhaustive {
         }
     }
 
+    /// A weak graph may have been taken over from another search, so the world must offer stale reads even if it has
+    /// not performed the operations yet for which the graph is weak.
     fn capabilities(&self) -> Capabilities {
         Capabilities {
+            reads_all_outcomes: self.frames.last().is_some_and(|frame| frame.graph.weak),
             begins_again: true,
             reads_discarded: true,
             known_class: KnownClass::NeverOccurs,

@@ -157,6 +157,13 @@ impl State {
         self.threads[thread.index()].slot != NOT_ENABLED
     }
 
+    /// Returns the thread's position in [`enabled`](Self::enabled).
+    #[inline]
+    pub(crate) fn position_of_enabled(&self, thread: ThreadId) -> Option<usize> {
+        let slot = self.threads[thread.index()].slot;
+        (slot != NOT_ENABLED).then_some(slot)
+    }
+
     /// True when the thread has ended.
     pub fn has_ended(&self, thread: ThreadId) -> bool {
         self.execution.threads[thread.index()].end.is_some()

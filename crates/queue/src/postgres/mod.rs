@@ -43,7 +43,7 @@ impl PostgresQueue {
     pub fn connect(address: &Address) -> Result<Self, Error> {
         let mut queue = PostgresQueue {
             address: address.clone(),
-            login: Login::of(address),
+            login: Login::of(address)?,
             connection: None,
             patience: Patience::FIRST,
         };
@@ -101,10 +101,8 @@ impl PostgresQueue {
 
     fn opened(&mut self) -> Result<&mut Connection, Problem> {
         if self.connection.is_none() {
-            let Address {
-                host, port, prefix, ..
-            } = &self.address;
-            let mut connection = Connection::open(host, *port, &self.login, REPLY_TIME)?;
+            let prefix = &self.address.prefix;
+            let mut connection = Connection::open(&self.address, &self.login, REPLY_TIME)?;
             // A crash may take the last commits with it, each of them whole, and the protocol survives that; so no
             // commit waits for the disk. Each statement of a step must see what was committed before it.
             connection.run(&format!(

@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
@@ -16,6 +15,8 @@ use postgres_protocol::message::frontend;
 use postgres_protocol::{IsNull, Oid};
 
 use super::login::Login;
+use crate::Address;
+use crate::stream::{Stream, refusal, refused};
 
 /// Maximum length of a message; far beyond the replies of the queue.
 const MAX_MESSAGE: usize = 256 << 20;
@@ -33,13 +34,19 @@ pub enum Problem {
 
 impl From<io::Error> for Problem {
     fn from(error: io::Error) -> Self {
-        Problem::Connection(error)
+        match refusal(&error) {
+            Some(message) => Problem::Server {
+                code: String::new(),
+                message,
+            },
+            None => Problem::Connection(error),
+        }
     }
 }
 
 /// A connection to a server.
 pub struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     time: Duration,
     received: BytesMut,
     /// Names of the prepared statements.
@@ -49,9 +56,14 @@ pub struct Connection {
 
 impl Connection {
     /// Connects within this time, which then holds for every wait.
-    pub fn open(host: &str, port: u16, login: &Login, time: Duration) -> Result<Self, Problem> {
+    pub fn open(address: &Address, login: &Login, time: Duration) -> Result<Self, Problem> {
+        let mut stream = Stream::connect(&address.host, address.port, time)?;
+        if let Some(encryption) = &login.encryption {
+            offer_encryption(&mut stream)?;
+            stream = stream.encrypt(&address.host, encryption)?;
+        }
         let mut connection = Connection {
-            stream: connect(host, port, time)?,
+            stream,
             time,
             received: BytesMut::new(),
             prepared: HashSet::new(),
@@ -163,7 +175,7 @@ impl Connection {
             };
             // A time of zero would be no limit.
             self.stream
-                .set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+                .set_read_timeout(left.max(Duration::from_millis(1)))?;
             match self.receive() {
                 Ok(Message::ErrorResponse(_)) => {
                     return Err(io::ErrorKind::ConnectionAborted.into());
@@ -178,7 +190,7 @@ impl Connection {
             }
         }
         self.was_notified = false;
-        self.stream.set_read_timeout(Some(self.time))
+        self.stream.set_read_timeout(self.time)
     }
 
     /// Returns the rows of all results up to the end of the reply.
@@ -202,7 +214,8 @@ impl Connection {
     fn send(&mut self, write: impl FnOnce(&mut BytesMut) -> io::Result<()>) -> io::Result<()> {
         let mut buffer = BytesMut::new();
         write(&mut buffer)?;
-        self.stream.write_all(&buffer)
+        self.stream.write_all(&buffer)?;
+        self.stream.flush()
     }
 
     fn receive(&mut self) -> io::Result<Message> {
@@ -248,20 +261,20 @@ impl Drop for Connection {
     }
 }
 
-fn connect(host: &str, port: u16, time: Duration) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, time) {
-            Ok(stream) => {
-                stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(time))?;
-                stream.set_write_timeout(Some(time))?;
-                return Ok(stream);
-            }
-            Err(error) => last = error,
-        }
+/// Asks the server for TLS, before anything secret is sent.
+fn offer_encryption(stream: &mut Stream) -> io::Result<()> {
+    let mut request = BytesMut::new();
+    frontend::ssl_request(&mut request);
+    stream.write_all(&request)?;
+    // No more than the answer: what follows it in clear text is from someone else.
+    let mut answer = [0];
+    stream.read_exact(&mut answer)?;
+    match answer {
+        [b'S'] => Ok(()),
+        _ => Err(refused(
+            "the server does not offer TLS, which `sslmode` asks for".to_owned(),
+        )),
     }
-    Err(last)
 }
 
 fn values(body: &DataRowBody) -> io::Result<Row> {
@@ -306,7 +319,7 @@ fn unexpected() -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
 
     use super::*;
 
@@ -316,7 +329,7 @@ mod tests {
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         listener.accept().unwrap().0.write_all(sent).unwrap();
         let mut connection = Connection {
-            stream,
+            stream: Stream::Plain(stream),
             time: Duration::from_secs(1),
             received: BytesMut::new(),
             prepared: HashSet::new(),

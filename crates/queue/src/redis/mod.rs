@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::patience::{Attempt, Patience};
 use crate::settings::{of_text, to_text};
+use crate::stream::refusal;
 use crate::{
     Address, CONTINUED, ClassCount, Committed, EXECUTIONS, End, Error, FEWEST_GRANTED, Lease,
     MAX_EXACT_CLASSES, MAX_PROBLEMS, Next, Queue, RUNS, Results, Run, STOPPING, Search,
@@ -37,7 +38,10 @@ enum Problem {
 
 impl From<io::Error> for Problem {
     fn from(error: io::Error) -> Self {
-        Problem::Connection(error)
+        match refusal(&error) {
+            Some(reason) => Problem::Refused(reason),
+            None => Problem::Connection(error),
+        }
     }
 }
 
@@ -109,14 +113,12 @@ impl RedisQueue {
     fn opened(&mut self) -> Result<&mut Connection, Problem> {
         if self.connection.is_none() {
             let Address {
-                host,
-                port,
                 user,
                 password,
                 database,
                 ..
             } = &self.address;
-            let mut connection = Connection::open(host, *port, REPLY_TIME)?;
+            let mut connection = Connection::open(&self.address, REPLY_TIME)?;
             let mut greet = |words: &[&str]| match connection.call(words)? {
                 Reply::Error(text) if !is_temporary(&text) => Err(Problem::Refused(text)),
                 Reply::Error(text) => Err(io::Error::other(text).into()),

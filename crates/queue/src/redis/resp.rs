@@ -4,8 +4,10 @@
 //! commands.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
+
+use crate::Address;
+use crate::stream::Stream;
 
 /// Maximum length of one text; the limit of the server.
 const MAX_TEXT: i64 = 512 << 20;
@@ -66,34 +68,24 @@ impl Reply {
 }
 
 /// A connection to a server.
-pub struct Connection {
-    from: BufReader<TcpStream>,
-    to: TcpStream,
-}
+pub struct Connection(BufReader<Stream>);
 
 impl Connection {
     /// Connects within this time, which then holds for every wait.
-    pub fn open(host: &str, port: u16, time: Duration) -> io::Result<Self> {
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-        for address in (host, port).to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, time) {
-                Ok(to) => {
-                    to.set_nodelay(true)?;
-                    to.set_read_timeout(Some(time))?;
-                    to.set_write_timeout(Some(time))?;
-                    let from = BufReader::new(to.try_clone()?);
-                    return Ok(Connection { from, to });
-                }
-                Err(error) => last = error,
-            }
+    pub fn open(address: &Address, time: Duration) -> io::Result<Self> {
+        let mut stream = Stream::connect(&address.host, address.port, time)?;
+        if let Some(encryption) = &address.encryption {
+            stream = stream.encrypt(&address.host, encryption)?;
         }
-        Err(last)
+        Ok(Connection(BufReader::new(stream)))
     }
 
     /// Sends a command and returns the reply.
     pub fn call(&mut self, words: &[&str]) -> io::Result<Reply> {
-        self.to.write_all(&command(words))?;
-        read(&mut self.from)
+        let stream = self.0.get_mut();
+        stream.write_all(&command(words))?;
+        stream.flush()?;
+        read(&mut self.0)
     }
 }
 

@@ -22,7 +22,13 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    Builder::new().spawn(f).expect("failed to spawn thread")
+    let Some(context) = current() else {
+        return Builder::new().spawn(f).expect("failed to spawn thread");
+    };
+    // Not by a builder: its handle would be moved out of a result, for which the processor stalls.
+    // SAFETY: nothing is borrowed.
+    let modelled = unsafe { Modelled::start(context, Location::caller(), None, f, unit) };
+    JoinHandle(Handle::Modelled(modelled))
 }
 
 /// For `raddle-loom`: starts a thread of the check with values that need not be `Send`.
@@ -43,8 +49,7 @@ where
     let place = Location::caller();
     // SAFETY: nothing is borrowed. Values that are not `Send` stay on one OS thread, which runs all
     // threads of an execution; handles refuse threads outside the execution.
-    let mut modelled = unsafe { Builder::new().start(context, place, f) };
-    modelled.when_abandoned = unit;
+    let modelled = unsafe { Modelled::start(context, place, None, f, unit) };
     JoinHandle(Handle::Modelled(modelled))
 }
 
@@ -147,30 +152,8 @@ impl Builder {
             // The same panic message as std's.
             CString::new(name.as_str()).expect("thread name may not contain interior null bytes");
         }
-        let name: Option<Arc<str>> = self.name.map(Into::into);
-        let (result, slot) = ResultOwner::pair();
-        let body = move || {
-            let outcome = catch_unwind(AssertUnwindSafe(f));
-            let context = current().expect("a modelled thread runs inside its check");
-            match outcome {
-                Err(payload) if payload.is::<Abandoned>() => {}
-                outcome => {
-                    if let Err(payload) = &outcome {
-                        context.note_panic(&**payload);
-                    }
-                    slot.put(outcome);
-                }
-            }
-        };
         // SAFETY: as for this function.
-        let thread = unsafe { context.spawn(place, name.clone(), body) };
-        Modelled {
-            execution: context.stamp(),
-            id: thread,
-            thread: Thread::modelled(context, thread, name),
-            result,
-            when_abandoned: || None,
-        }
+        unsafe { Modelled::start(context, place, self.name.map(Into::into), f, || None) }
     }
 }
 
@@ -203,6 +186,44 @@ pub(super) struct Modelled<T> {
 }
 
 impl<T> Modelled<T> {
+    /// Starts a thread.
+    ///
+    /// # Safety
+    ///
+    /// Values that `f` and its result borrow must live until the thread has ended.
+    #[inline]
+    unsafe fn start(
+        context: &Context,
+        place: &'static Location<'static>,
+        name: Option<Arc<str>>,
+        f: impl FnOnce() -> T,
+        when_abandoned: fn() -> Option<T>,
+    ) -> Self {
+        let (result, slot) = ResultOwner::pair();
+        let body = move || {
+            let outcome = catch_unwind(AssertUnwindSafe(f));
+            let context = current().expect("a modelled thread runs inside its check");
+            match outcome {
+                Err(payload) if payload.is::<Abandoned>() => {}
+                outcome => {
+                    if let Err(payload) = &outcome {
+                        context.note_panic(&**payload);
+                    }
+                    slot.put(outcome);
+                }
+            }
+        };
+        // SAFETY: as for this function.
+        let thread = unsafe { context.spawn(place, name.clone(), body) };
+        Modelled {
+            execution: context.stamp(),
+            id: thread,
+            thread: Thread::modelled(context, thread, name),
+            result,
+            when_abandoned,
+        }
+    }
+
     /// Returns the check of the thread, which must be the running one.
     fn context<'a>(&self, place: &'static Location<'static>) -> &'a Context {
         let context = current().filter(|context| context.stamp() == self.execution);

@@ -27,13 +27,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 use std::sync::OnceLock;
 
-use corosensei::CoroutineResult;
 use raddle_engine::{Operation, Reply, SiteId, ThreadId};
 
 pub(super) use self::steps::stop as stop_steps;
 use self::steps::{OF_THREAD, Steps};
 use self::symbols::Variable;
-use super::coroutine::Exit;
+use super::switch::Exit;
 use super::{Context, Phase};
 use crate::program::Dialect;
 use crate::runtime::alloc;
@@ -494,7 +493,7 @@ impl Context {
     /// Runs a thread until it suspends itself or ends, and records the thread-locals that it uses.
     #[cold]
     #[inline(never)]
-    pub(super) fn resume_watched(&self, thread: ThreadId) -> CoroutineResult<(), Exit> {
+    pub(super) fn resume_watched(&self, thread: ThreadId) -> Option<Exit> {
         if self.phase.get() == Phase::Running && self.std_locals.borrow().is_stepping {
             self.phase.set(Phase::Stepped);
             self.watch.perform_apart();

@@ -276,6 +276,10 @@ impl Binding {
             let done = self.done.get(write.thread.index());
             done.is_some_and(|&done| done > write.index)
         };
+        debug_assert!(
+            of.is_none_or(|of| of == event || is_done(&&of)),
+            "a linearization has sources first"
+        );
         let last = self.last_done.get(location.index()).copied().unwrap_or(0);
         let later = graph.coherence(location, of)..last;
         let later = graph.location(location).writes.get(later);

@@ -38,7 +38,12 @@ impl Frame {
     pub(crate) fn make_weakly(&mut self, change: Change) -> bool {
         self.graph.forget_accesses();
         match change {
-            Change::Source { read, .. } | Change::PlaceForRead { read, .. } => {
+            Change::Source { read, .. } => {
+                self.run_at_the_end(read);
+                self.apply(change);
+                self.graph.set_clocks(read);
+            }
+            Change::PlaceForRead { read, .. } => {
                 self.apply(change);
                 self.graph.set_clocks(read);
             }
@@ -55,6 +60,15 @@ impl Frame {
             _ => return false,
         }
         true
+    }
+
+    /// Moves a read, on which no event depends, to the end of the linearization. A linearization that was found may
+    /// have it before its new source.
+    fn run_at_the_end(&mut self, read: EventId) {
+        if self.steps.last() != Some(&read) {
+            self.steps.retain(|&step| step != read);
+            self.steps.push(read);
+        }
     }
 
     /// Returns the read and the later-inserted write that the change makes its source.

@@ -189,23 +189,25 @@ impl Graph {
         }
     }
 
-    /// Sets the causal clocks of all events of a graph that was just read from text. Linearization
+    /// Sets the clocks of all events of a graph that was just read from text. Unless the graph is weak, linearization
     /// sets the `hb` clocks.
     pub(crate) fn find_clocks(&mut self) {
         let row = self.row();
         for log in &mut self.threads {
             log.clocks = vec![0; log.nodes.len() * row];
         }
-        // A receive may be inserted before its source, so this iterates to a fixpoint.
+        // A receive may be inserted before its source, so this iterates to a fixpoint. In a weak graph, `causal` may be
+        // complete before the other clocks are.
+        let compared = if self.weak { row } else { self.width };
         let mut known: Vec<u32> = Vec::new();
         let mut learns = true;
         while std::mem::take(&mut learns) {
             for position in 0..self.order.len() {
                 let id = self.order[position];
                 known.clear();
-                known.extend_from_slice(self.causal(id));
+                known.extend_from_slice(&self.clocks(id)[..compared]);
                 self.set_clocks(id);
-                learns |= known != self.causal(id);
+                learns |= known != self.clocks(id)[..compared];
             }
         }
         self.forget_accesses();

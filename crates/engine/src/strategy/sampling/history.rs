@@ -77,6 +77,7 @@ impl History {
 
 impl Strategy for History {
     fn begin(&mut self) -> bool {
+        self.foregone.begin();
         self.lines.clear();
         true
     }

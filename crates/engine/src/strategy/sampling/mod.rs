@@ -105,9 +105,31 @@ pub(super) struct Foregone {
     /// True once the program has asked whether a thread has ended. Until then no thread can observe
     /// an end without blocking on it.
     ends_matter: bool,
+    /// Number of events and threads of the present execution that were looked at.
+    events: usize,
+    threads: usize,
+    /// Threads of which the next operation is one of these, or that question.
+    candidates: Vec<ThreadId>,
+    /// By thread, true for these.
+    is_candidate: Vec<bool>,
+    /// True once one of them was that question.
+    asks: bool,
 }
 
+/// Number of candidates from which on the enabled threads are looked through instead: then one of the first
+/// of these is a candidate.
+const MANY: usize = 4;
+
 impl Foregone {
+    /// Starts an execution.
+    pub(super) fn begin(&mut self) {
+        self.events = 0;
+        self.threads = 0;
+        self.candidates.clear();
+        self.is_candidate.clear();
+        self.asks = false;
+    }
+
     /// True when the operation is one of these, as far as is known.
     #[inline]
     pub(super) fn includes(&self, operation: &Operation) -> bool {
@@ -125,31 +147,70 @@ impl Foregone {
         }
     }
 
-    /// Returns a thread whose next operation is one of these.
+    /// Returns the first enabled thread whose next operation is one of these. A decision among many threads
+    /// costs as much as one among few: only threads that have performed an event are looked at again.
     #[inline]
     pub(super) fn next(&mut self, state: &State) -> Option<ThreadId> {
-        let mut ending = None;
-        let mut other = None;
-        // One pass: a question makes ends matter wherever it stands among the enabled threads.
-        for (position, &thread) in state.enabled().iter().enumerate() {
-            match state.pending(thread) {
-                Operation::IsFinished { .. } => self.ends_matter = true,
-                Operation::End => ending = ending.or(Some(position)),
-                operation if other.is_none() && self.includes(operation) => {
-                    other = Some(position);
-                }
-                _ => {}
-            }
-            if self.ends_matter && other.is_some() {
-                break;
-            }
+        let execution = state.execution();
+        self.is_candidate.resize(execution.threads.len(), false);
+        for event in &execution.events[self.events..] {
+            let has_ended = matches!(event.operation, Operation::End);
+            self.look_at(state, event.id.thread, has_ended);
         }
-        let ending = ending.filter(|_| !self.ends_matter);
-        let first = match (ending, other) {
-            (Some(one), Some(another)) => Some(one.min(another)),
-            (one, another) => one.or(another),
+        self.events = execution.events.len();
+        for thread in self.threads..execution.threads.len() {
+            self.look_at(state, ThreadId::new(thread), false);
+        }
+        self.threads = execution.threads.len();
+        let found = match self.candidates.is_empty() {
+            true => None,
+            false => self.first(state),
         };
-        first.map(|position| state.enabled()[position])
+        debug_assert_eq!(found, self.first_of_all(state));
+        found
+    }
+
+    #[inline]
+    fn look_at(&mut self, state: &State, thread: ThreadId, has_ended: bool) {
+        let is_candidate = match state.pending(thread) {
+            Operation::IsFinished { .. } => {
+                self.asks = true;
+                !has_ended
+            }
+            Operation::End => !has_ended,
+            operation => self.includes(operation),
+        };
+        let known = &mut self.is_candidate[thread.index()];
+        if *known == is_candidate {
+            return;
+        }
+        *known = is_candidate;
+        match is_candidate {
+            true => self.candidates.push(thread),
+            false => self.candidates.retain(|&other| other != thread),
+        }
+    }
+
+    fn first(&mut self, state: &State) -> Option<ThreadId> {
+        let is_enabled = |thread: &ThreadId| state.is_enabled(*thread);
+        let mut candidates = self.candidates.iter().copied();
+        if self.asks && !self.ends_matter {
+            self.ends_matter = candidates.any(|thread| {
+                matches!(state.pending(thread), Operation::IsFinished { .. }) && is_enabled(&thread)
+            });
+        }
+        if self.candidates.len() >= MANY {
+            return self.first_of_all(state);
+        }
+        let enabled = self.candidates.iter().copied().filter(is_enabled);
+        let these = enabled.filter(|&thread| self.includes(state.pending(thread)));
+        these.min_by_key(|&thread| state.position_of_enabled(thread))
+    }
+
+    /// Returns the same as [`next`](Self::next), from all enabled threads.
+    fn first_of_all(&self, state: &State) -> Option<ThreadId> {
+        let mut enabled = state.enabled().iter().copied();
+        enabled.find(|&thread| self.includes(state.pending(thread)))
     }
 }
 

@@ -70,6 +70,7 @@ impl Noise {
 
 impl Strategy for Noise {
     fn begin(&mut self) -> bool {
+        self.foregone.begin();
         self.turns = Turns::default();
         self.last = None;
         true

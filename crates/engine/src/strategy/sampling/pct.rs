@@ -133,6 +133,7 @@ impl Pct {
 
 impl Strategy for Pct {
     fn begin(&mut self) -> bool {
+        self.foregone.begin();
         self.levels.clear();
         self.lowest = 0;
         self.steps = 0;

@@ -61,6 +61,7 @@ impl Pos {
 
 impl Strategy for Pos {
     fn begin(&mut self) -> bool {
+        self.foregone.begin();
         self.priorities.begin();
         self.steps = 0;
         true

@@ -174,6 +174,7 @@ impl Surw {
 
 impl Strategy for Surw {
     fn begin(&mut self) -> bool {
+        self.foregone.begin();
         self.priorities.begin();
         self.shares.begin();
         self.target.begin();

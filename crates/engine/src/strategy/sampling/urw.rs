@@ -24,6 +24,8 @@ pub struct Urw {
     rng: Rng,
     foregone: Foregone,
     shares: Shares,
+    /// Weights of the enabled threads; kept for its memory.
+    weights: Vec<f64>,
 }
 
 impl Urw {
@@ -33,6 +35,7 @@ impl Urw {
             rng: Rng::new(seed),
             foregone: Foregone::default(),
             shares: Shares::default(),
+            weights: Vec::new(),
         }
     }
 
@@ -44,13 +47,16 @@ impl Urw {
         }
         // The pending operation remains in any case, whatever was learned.
         let left = |&thread: &ThreadId| self.shares.left(thread).max(1.0);
-        let drawn = sampling::weighted(&mut self.rng, enabled.iter().map(left));
+        self.weights.clear();
+        self.weights.extend(enabled.iter().map(left));
+        let drawn = sampling::weighted(&mut self.rng, self.weights.iter().copied());
         enabled[drawn.expect("no weight is zero")]
     }
 }
 
 impl Strategy for Urw {
     fn begin(&mut self) -> bool {
+        self.foregone.begin();
         self.shares.begin();
         true
     }

@@ -446,13 +446,20 @@ fn clocks_and_outcomes_are_as_defined() {
     assert!(widest > 8 && stale_writes > 250, "{widest} {stale_writes}");
 }
 
-/// Returns a random access; most are `SeqCst`.
-fn random_strong_operation(rng: &mut fastrand::Rng, threads: usize) -> Operation {
+/// Returns a random access, or a fence if there are to be any; most accesses are `SeqCst`, if there are no
+/// fences.
+fn random_strong_operation(rng: &mut fastrand::Rng, threads: usize, has_fences: bool) -> Operation {
     let location = LocationId::new(rng.usize(..LOCATIONS));
-    let is_strong = rng.u32(..4) > 0;
-    let mut ordering = |weak: [Ordering; 2]| match is_strong {
-        true => SeqCst,
-        false => rng.choice(weak).unwrap(),
+    let is_strong = rng.u32(..4) > 2 * u32::from(has_fences);
+    if has_fences && rng.u32(..3) == 0 {
+        let ordering = rng.choice([SeqCst, SeqCst, Acquire, Release]).unwrap();
+        return Operation::Fence { ordering };
+    }
+    // Accesses that synchronize leave the fences less to decide.
+    let mut ordering = |weak: [Ordering; 2]| match (is_strong, has_fences) {
+        (true, _) => SeqCst,
+        (false, true) => weak[usize::from(rng.u32(..6) == 0)],
+        (false, false) => rng.choice(weak).unwrap(),
     };
     let (load, store) = (ordering([Relaxed, Acquire]), ordering([Relaxed, Release]));
     match rng.u32(..10) {
@@ -485,16 +492,22 @@ fn the_next_seq_cst_access_is_judged_as_by_all_events() {
     let mut admitted = 0;
     let mut world =
         World::<Box<dyn Strategy>>::new(Box::new(Unasked) as Box<_>, usize::MAX).under(Model::Rc11);
-    for seed in 0..3 * PROGRAMS {
+    let mut refused_beside_fences = 0;
+    for seed in 0..12 * PROGRAMS {
         let mut rng = fastrand::Rng::with_seed(seed);
         let site = SiteId::new(0);
+        // With fences, all events take much longer to judge.
+        let (has_fences, events) = match seed % 2 {
+            0 => (false, EVENTS),
+            _ => (true, 2 * EVENTS / 3),
+        };
         world.weakness = Weakness::WEAK;
         assert!(world.begin(site));
         for _ in 0..LOCATIONS {
             world.add_location(0);
         }
         let state = &mut world.state;
-        while state.execution.events.len() < EVENTS {
+        while state.execution.events.len() < events {
             let thread = ThreadId::new(rng.usize(..state.threads.len()));
             let operation = *state.pending(thread);
             let mut possible = Vec::new();
@@ -513,6 +526,7 @@ fn the_next_seq_cst_access_is_judged_as_by_all_events() {
                     let found = views.is_consistent(execution, thread, &operation, back, writes);
                     assert_eq!(found, expected, "{operation:?} of {thread:?}, seed {seed}");
                     refused += u32::from(!found);
+                    refused_beside_fences += u32::from(!found && has_fences);
                     admitted += u32::from(found);
                 }
                 if state.allows(thread, outcome) {
@@ -521,11 +535,12 @@ fn the_next_seq_cst_access_is_judged_as_by_all_events() {
             }
             let outcome = rng.choice(possible).unwrap();
             state.perform(thread, outcome, true);
-            let next = random_strong_operation(&mut rng, state.threads.len());
+            let next = random_strong_operation(&mut rng, state.threads.len(), has_fences);
             state.announce(thread, next, site);
         }
     }
     assert!(refused > 1000 && admitted > 1000, "{refused} {admitted}");
+    assert!(refused_beside_fences > 500, "{refused_beside_fences}");
 }
 
 /// Returns for a write the number of later writes in coherence order.

@@ -121,10 +121,13 @@ fn the_coverage_of_late_workers_is_measured_again(kind: Kind) {
     // The places are those of another test, but for the program that both run.
     assert_eq!(kept.covered(), expected.covered());
     let lost = workers.into_iter().map(Running::finish);
+    let lost: Vec<_> = lost.collect();
+    let said = format!("{lost:?}");
     let lost = lost
+        .iter()
         .filter(|it| it.stderr.contains("lost to other workers"))
         .count();
-    assert!(lost > 0, "no lease expired");
+    assert!(lost > 0, "no lease expired: {said}");
 }
 
 #[test]

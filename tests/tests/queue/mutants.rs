@@ -168,7 +168,7 @@ fn an_interrupted_front_end_is_resumed() {
     };
     let machine = machine(&server.address());
     let first = front_end(&machine, &[]);
-    let worker = machine.worker(&["--wait", "60s"]);
+    let worker = machine.worker(&[]);
     let has_some = || {
         machine
             .run(&["queue", "status"])

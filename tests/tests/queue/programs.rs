@@ -603,7 +603,7 @@ fn hand_over(is_slow: bool) {
         assert_eq!(value.0.load(Ordering::Relaxed), 7);
     }
     thread.join().unwrap();
-    // Nobody else is there.
+    // No other thread is left.
     value.1.swap(2, Ordering::AcqRel);
 }
 

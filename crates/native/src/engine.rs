@@ -2,7 +2,8 @@
 
 pub(crate) use raddle_check::program::variable::made_at;
 pub(crate) use raddle_check::program::{
-    Dialect, InterruptReader, Library, Program, RunningBinary, WorkerKind, shell_word,
+    Dialect, InterruptReader, Library, Program, RunningBinary, WorkerKind, build_fingerprint_of,
+    shell_word,
 };
 pub(crate) use raddle_check::protocol;
 pub(crate) use raddle_check::runtime::native::{Native, Top};

@@ -11,6 +11,7 @@ mod render;
 mod words;
 
 pub use data::advice::{Advice, ClassGrowth, Prospect};
+pub use data::build;
 pub use data::coverage::{Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered};
 pub use data::earlier::Earlier;
 pub use data::effect::Effect;

@@ -783,7 +783,7 @@ pub const OTHER_VARIABLES: &[(&str, &str)] = &[
     ),
     (
         "RADDLE_SELF_TEST",
-        "for tests of raddle itself: `fail` makes the self-test of coroutines fail, `fingerprints:FILE` writes a sum over the classes of a shared search",
+        "for tests of raddle itself: `fail` makes the self-test of coroutines fail, `fingerprints:FILE` writes a sum over the classes of each search",
     ),
     (
         "RADDLE_CC",

@@ -19,7 +19,8 @@ static COMMAND: LazyLock<PathBuf> = LazyLock::new(|| {
     let builds = builds.parent().and_then(Path::parent).unwrap().to_owned();
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--bin", "cargo-raddle"]);
+    // The library for native programs, too.
+    cargo.args(["build", "--quiet", "--lib", "--bin", "cargo-raddle"]);
     // With this binary among the targets, dependencies have the features they had for it, and none is built twice.
     cargo.args(["--test", env!("CARGO_CRATE_NAME")]);
     cargo.args(builds.ends_with("release").then_some("--release"));
@@ -168,6 +169,11 @@ impl Machine {
         self.start(&[&["work", "--jobs", "1", "--wait", "20s"], flags].concat())
     }
 
+    /// The path of a file in its directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
     /// The directory for schedules and checkpoints.
     pub fn saved(&self) -> PathBuf {
         self.directory.join("saved")
@@ -233,6 +239,12 @@ impl Drop for Running {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// The number of classes in the summary of a native program that has run them all.
+pub fn every_class(summary: &str) -> Option<u64> {
+    let after = summary.split("every behaviour was run: ").nth(1)?;
+    after.split(' ').next()?.replace(',', "").parse().ok()
 }
 
 impl Finished {

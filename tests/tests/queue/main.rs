@@ -10,8 +10,11 @@ mod exact;
 mod failing;
 mod launchers;
 mod limits;
+mod measured;
 mod monitoring;
 mod moving;
+mod mutants;
+mod native;
 mod page;
 mod postgres;
 mod programs;
@@ -21,4 +24,7 @@ mod refusals;
 mod samplers;
 mod server;
 mod soak;
+#[allow(dead_code)] // Most of it is for the tests of native programs.
+#[path = "../native/support.rs"]
+mod support;
 mod tls;

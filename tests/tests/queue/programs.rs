@@ -473,16 +473,150 @@ fn reduced_auto() {
         .assert_ok();
 }
 
-#[test]
-#[ignore = "run by a queue"]
-fn covered() {
-    exhaustive().coverage(true).run(|| dining(3)).assert_ok();
+/// Writes the coverage of a check into the directory of the machine.
+fn keep_coverage(report: &raddle::Report) {
+    let coverage = report.coverage();
+    let mut text = format!("{}\n", coverage.executions);
+    for (goal, covered) in coverage.goals() {
+        text += &format!("{covered}\t{goal}\n");
+    }
+    let directory = std::env::var_os("QUEUE_TEST").expect("it is set");
+    std::fs::write(std::path::Path::new(&directory).join("coverage"), text).unwrap();
+}
+
+/// A program with requirements that few classes cover: each way out of the table takes a lock of its own place.
+fn ways_out(philosophers: usize) {
+    let locks = Arc::new((Mutex::new(0), Mutex::new(0)));
+    let other = locks.clone();
+    let way = raddle::choose(0..6);
+    let thread = raddle::thread::spawn(move || {
+        *other.0.lock().unwrap() += 1;
+        *other.1.lock().unwrap() += 1;
+    });
+    dining(philosophers);
+    match way {
+        0 => *locks.0.lock().unwrap() += 1,
+        1 => *locks.0.lock().unwrap() += 2,
+        2 => *locks.1.lock().unwrap() += 3,
+        3 => *locks.1.lock().unwrap() += 4,
+        4 => *locks.0.lock().unwrap() += 5,
+        _ => *locks.1.lock().unwrap() += 6,
+    }
+    thread.join().unwrap();
 }
 
 #[test]
 #[ignore = "run by a queue"]
+fn covered() {
+    let checker = exhaustive().coverage(true);
+    keep_coverage(&checker.run(|| ways_out(2)));
+}
+
+/// The same with executions that take their time, so that there is time to disturb them.
+#[test]
+#[ignore = "run by a queue"]
+fn slowly_covered() {
+    let checker = exhaustive().coverage(true);
+    keep_coverage(&checker.run(|| {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        ways_out(2);
+    }));
+}
+
+/// A search that is not run to its end.
+#[test]
+#[ignore = "run by a queue"]
+fn covered_in_part() {
+    let checker = exhaustive().coverage(true).max_executions(40);
+    keep_coverage(&checker.run(|| ways_out(2)));
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn covered_at_random() {
+    let checker = sampling(Strategy::Random).coverage(true);
+    keep_coverage(&checker.max_executions(300).run(|| ways_out(3)));
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn guided() {
+    let metric = raddle::Metrics::SYNC_PAIR_DEF_USE;
+    let checker = sampling(Strategy::Coverage { metric });
+    keep_coverage(&checker.max_executions(300).run(|| ways_out(3)));
+}
+
+/// The classes within a bound of preemptions.
+#[test]
+#[ignore = "run by a queue"]
 fn bounded() {
-    exhaustive().preemptions(1).run(|| dining(3)).assert_ok();
+    exhaustive().preemptions(1).run(|| dining(4)).assert_ok();
+}
+
+pub fn bounded_alone() -> (u64, u64) {
+    alone(exhaustive().preemptions(1), || dining(4))
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn bounded_auto() {
+    Checker::new().preemptions(1).run(|| dining(3)).assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn remembered() {
+    exhaustive().remember(true).run(crossed).assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn remembered_random() {
+    sampling(Strategy::Random)
+        .remember(true)
+        .run(crossed)
+        .assert_ok();
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn verified() {
+    exhaustive()
+        .verify_completeness(true)
+        .run(|| dining(2))
+        .assert_ok();
+}
+
+/// Orderings that are needed, and some that are not: for changes of operations.
+fn hand_over(is_slow: bool) {
+    use raddle::sync::atomic::{AtomicU32, Ordering};
+    if is_slow {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let value = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+    let other = value.clone();
+    let thread = raddle::thread::spawn(move || {
+        other.0.store(7, Ordering::Relaxed);
+        other.1.store(1, Ordering::Release);
+    });
+    if value.1.load(Ordering::Acquire) == 1 {
+        assert_eq!(value.0.load(Ordering::Relaxed), 7);
+    }
+    thread.join().unwrap();
+    // No other thread is left.
+    value.1.swap(2, Ordering::AcqRel);
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn mutated_first() {
+    raddle::check(|| hand_over(false));
+}
+
+#[test]
+#[ignore = "run by a queue"]
+fn mutated_second() {
+    raddle::check(|| hand_over(true));
 }
 
 macro_rules! random_programs {

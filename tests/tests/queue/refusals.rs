@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::commands::{Finished, Machine};
 use crate::server::{Kind, Server, directory, exists, on_both_kinds};
 
-fn assert_refused(finished: &Finished, reason: &str) {
+pub fn assert_refused(finished: &Finished, reason: &str) {
     assert_eq!(finished.code, Some(2), "{finished:?}");
     assert!(finished.stderr.contains(reason), "{reason}: {finished:?}");
 }
@@ -20,10 +20,14 @@ fn searches_that_cannot_be_shared_are_refused() {
     };
     let machine = Machine::new(&server.address());
     for (test, reason) in [
-        ("delayed", "only `auto`, `exhaustive` and the samplers"),
+        ("delayed", "only `auto`, `exhaustive`, `coverage` and the"),
         ("reduced_auto", "the strategy `auto` is not shared with a"),
-        ("covered", "it measures coverage"),
-        ("bounded", "it has a bound of preemptions"),
+        ("bounded_auto", "a bound of preemptions is shared with"),
+        (
+            "remembered_random",
+            "it has a history of classes (`remember`)",
+        ),
+        ("verified", "it looks at every execution (`verify_"),
     ] {
         let finished = machine.front_end(&format!("programs::{test}")).finish();
         let reason = format!("the search of `programs::{test}` cannot be shared: {reason}");
@@ -35,7 +39,7 @@ fn searches_that_cannot_be_shared_are_refused() {
         (&["--workers", "2"][..], "it has several workers of its own"),
         (
             &["--strategy", "enumerate"],
-            "only `auto`, `exhaustive` and",
+            "only `auto`, `exhaustive`, `coverage`",
         ),
     ] {
         let arguments = [&["test", "programs::dp4", "--queue"], flags].concat();
@@ -43,7 +47,6 @@ fn searches_that_cannot_be_shared_are_refused() {
         let finished = machine.run(&[&arguments[..], &more].concat());
         assert_refused(&finished, reason);
     }
-    assert_eq!(machine.run(&["test", "--queue", "--native"]).code, Some(2));
     let doc = machine.run(&["test", "--queue", "--", "--doc"]);
     assert_refused(&doc, "doc tests are not shared");
 }
@@ -251,7 +254,7 @@ fn a_server_of_postgresql_that_may_lose_parts_is_refused() {
 }
 
 /// A copy of this program that differs in its build ID, or in its last byte if it has none.
-fn another_build() -> std::path::PathBuf {
+pub fn another_build() -> std::path::PathBuf {
     let mut bytes = fs::read(std::env::current_exe().unwrap()).unwrap();
     let note = b"\x03\0\0\0GNU\0";
     match bytes.windows(note.len()).position(|window| window == note) {

@@ -148,6 +148,7 @@ pub(crate) fn sampler(
             Dispatcher::other(Adapter::new(schedulers, seed, worker, places))
         }
         Strategy::Auto => strategy::Portfolio::new(samplers::all(seed), None, seed).into(),
+        Strategy::Coverage { metric } => strategy::CoverageGuided::new(*metric, seed).into(),
         sampled => (sampled.sampler().expect("a sampling strategy")).strategy(seed),
     }
 }

@@ -129,6 +129,8 @@ pub(crate) fn run_reporting(
     context.name_variables(checker.names_variables || checker.is_directed());
     let observer = observer.map(Mutex::new);
     let operations = ReachedOperations::of(checker, &places);
+    #[cfg(unix)]
+    let sum = shared_search::SumAlone::wanted(checker, name.as_ref());
     let observe = |execution: &Execution| {
         if let Some(observer) = &observer {
             observer.lock().unwrap_or_else(PoisonError::into_inner)(execution);
@@ -136,9 +138,18 @@ pub(crate) fn run_reporting(
         if let Some(operations) = &operations {
             operations.see(execution);
         }
+        #[cfg(unix)]
+        if let Some(sum) = &sum {
+            sum.see(execution);
+        }
     };
+    #[cfg(unix)]
+    let is_summed = sum.is_some();
+    #[cfg(not(unix))]
+    let is_summed = false;
     let mut worker = Worker::new(checker, context, &fatal, deadline);
-    worker.observer = (observer.is_some() || operations.is_some()).then_some(&observe as _);
+    let is_observed = observer.is_some() || operations.is_some() || is_summed;
+    worker.observer = is_observed.then_some(&observe as _);
     let known = known.failures;
     worker.seen = known.iter().map(Failure::gist).collect();
     let found = !known.is_empty();
@@ -239,6 +250,10 @@ pub(crate) fn run_reporting(
     worker.write_batch(true);
     if let (Some(operations), Some(check)) = (&operations, &name) {
         events::mutants(check, operations.mutants());
+    }
+    #[cfg(unix)]
+    if let Some(sum) = &sum {
+        sum.write();
     }
     let mut report = finish(worker, name, start, history);
     if let Some(earlier) = history.and_then(|history| history.earlier()) {

@@ -9,6 +9,7 @@
 //! with the connection, and are then explored again. The parts of an exhaustive search are branches, those of a
 //! sampler are streams.
 
+mod coverage;
 mod moved;
 mod results;
 mod streams;
@@ -30,11 +31,13 @@ use crate::driver::work_pool::EndReason;
 use crate::driver::worker::Worker;
 use crate::driver::workers::Job;
 use crate::persist::checkpoint::{self, Saving};
+use crate::persist::descriptors::out_of_the_way;
 use crate::program::Dialect;
 use crate::runtime::{Places, watchdog};
 use crate::settings::checker::Checker;
 use crate::settings::mutant::Mutant;
 use crate::settings::options::{Classes, Level, Strategy};
+pub(crate) use results::SumAlone;
 use results::{FINGERPRINTS, conclude, keeps_classes, results, sums_fingerprints};
 use streams::Streams;
 
@@ -75,7 +78,8 @@ pub(crate) fn connect(
 ) -> Option<Connection> {
     let path = requested(checker)?;
     let connection = UnixStream::connect(&path).and_then(|to| {
-        let from = BufReader::new(to.try_clone()?);
+        let from = UnixStream::from(out_of_the_way(to.try_clone()?.into()));
+        let (from, to) = (BufReader::new(from), out_of_the_way(to.into()).into());
         let saving = Saving::new(checker, name, Instant::now());
         Ok(Connection { from, to, saving })
     });
@@ -105,6 +109,12 @@ pub(crate) fn connect(
         check: check.clone(),
         reason: refused.to_owned(),
     });
+    if checker.program.dialect() != Dialect::Library {
+        // Nothing catches a panic there, and the command reports the reason.
+        // SAFETY: `_exit` runs no destructors and exit handlers, and no execution of the program has begun that would
+        // need them.
+        unsafe { libc::_exit(2) }
+    }
     panic!("raddle: the search of {check} cannot be shared: {refused}")
 }
 
@@ -142,29 +152,29 @@ fn division(checker: &Checker) -> SharedSearch {
 /// Returns the reason why the search of a check cannot be shared, if there is one.
 fn refusal(checker: &Checker, is_observed: bool) -> Option<&'static str> {
     let is_search = matches!(checker.strategy, Strategy::Exhaustive | Strategy::Auto);
+    let is_guided = matches!(checker.strategy, Strategy::Coverage { .. });
     let reasons = [
         (
-            !is_search && checker.strategy.sampler().is_none(),
-            "only `auto`, `exhaustive` and the samplers are shared; add --strategy exhaustive or --strategy random",
+            !is_search && !is_guided && checker.strategy.sampler().is_none(),
+            "only `auto`, `exhaustive`, `coverage` and the samplers are shared; add --strategy exhaustive or --strategy \
+             random",
         ),
         (
             checker.strategy == Strategy::Auto && checker.is_reduced(),
             "the strategy `auto` is not shared with a reduction; add --strategy exhaustive",
         ),
         (
-            checker.program.dialect() != Dialect::Library,
-            "native programs are not shared",
-        ),
-        (
-            checker.preemptions.is_some(),
-            "it has a bound of preemptions",
+            checker.preemptions.is_some() && checker.strategy != Strategy::Exhaustive,
+            "a bound of preemptions is shared with --strategy exhaustive only",
         ),
         (
             checker.classes == Classes::ReadsFrom,
             "its classes are those of reads-from, which are compared with each other",
         ),
-        (!checker.measured().is_empty(), "it measures coverage"),
-        (checker.remember, "it has a history (`remember`)"),
+        (
+            checker.remember && checker.strategy != Strategy::Exhaustive,
+            "it has a history of classes (`remember`), which is shared with --strategy exhaustive only",
+        ),
         (
             checker.workers.get() > 1,
             "it has several workers of its own; more processes come from `cargo raddle work --jobs`",
@@ -181,16 +191,23 @@ fn refusal(checker: &Checker, is_observed: bool) -> Option<&'static str> {
         ),
     ];
     let mut refused = reasons.into_iter().filter(|(is_so, _)| *is_so);
-    refused.next().map(|(_, reason)| reason)
+    let refused = refused.next().map(|(_, reason)| reason);
+    refused.or_else(|| checker.program.unshareable())
 }
 
 /// Returns the settings that must be the same on every machine.
 fn settings(checker: &Checker) -> Vec<(String, String)> {
     let level = |level: Level| format!("{level:?}");
     let limit = |limit: Option<String>| limit.unwrap_or_else(|| "none".to_owned());
+    // Nothing is drawn at random, and the seed of a check with a history is another one in each run.
+    let seed = match checker.strategy {
+        Strategy::Exhaustive => "none".to_owned(),
+        _ => checker.seed.to_string(),
+    };
     let others = [
         ("strategy", checker.strategy.to_string()),
-        ("seed", checker.seed.to_string()),
+        ("seed", seed),
+        ("coverage", checker.measured().to_string()),
         (
             "max_executions",
             limit(checker.max_executions.map(|runs| runs.to_string())),
@@ -205,6 +222,7 @@ fn settings(checker: &Checker) -> Vec<(String, String)> {
     ];
     let others = others.map(|(name, value)| (name.to_owned(), value));
     let mut all = checkpoint::identity(checker);
+    all.extend(checker.program.identity());
     all.extend(others);
     all
 }

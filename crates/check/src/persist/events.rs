@@ -13,6 +13,8 @@ use raddle_engine::CheckName;
 use raddle_report::event::{Event, Finished, Happening, Mutants, Progress};
 use raddle_report::{Failure, Report, Trace};
 
+#[cfg(unix)]
+use crate::persist::descriptors::out_of_the_way;
 use crate::program::RunningBinary;
 use crate::runtime::interrupts::{self, Listening};
 use crate::settings::checker::Checker;
@@ -23,6 +25,8 @@ fn file() -> Option<&'static File> {
     let open = || {
         let path = std::env::var_os("RADDLE_EVENTS").filter(|path| !path.is_empty())?;
         let opened = File::options().append(true).create(true).open(&path);
+        #[cfg(unix)]
+        let opened = opened.map(|file| File::from(out_of_the_way(file.into())));
         opened
             .inspect_err(|error| {
                 let path = path.display();

@@ -4,7 +4,6 @@
 //! and data, the unwinding of threads, the kind of workers, and the command that starts the program
 //! again. A check has a reference to it. No module above depends on the front end.
 
-mod build;
 mod library;
 mod running_binary;
 mod shell;
@@ -18,8 +17,9 @@ use std::panic::RefUnwindSafe;
 use raddle_engine::CheckName;
 use raddle_report::Place;
 
-pub(crate) use build::fingerprint as build_fingerprint;
 pub use library::Library;
+pub(crate) use raddle_report::build::fingerprint as build_fingerprint;
+pub use raddle_report::build::fingerprint_of as build_fingerprint_of;
 pub use running_binary::RunningBinary;
 pub use shell::shell_word;
 
@@ -85,6 +85,17 @@ pub trait Program: Debug + RefUnwindSafe + Send + Sync {
 
     /// Returns why executions may leave out behaviours of the program, if they may.
     fn left_out(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns settings with their values that determine the executions, beside the build of the executable and the
+    /// settings of the check. They must be the same in all processes that share a search.
+    fn identity(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// Returns why processes that do not know of each other cannot share the search, if they cannot.
+    fn unshareable(&self) -> Option<&'static str> {
         None
     }
 

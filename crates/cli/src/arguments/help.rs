@@ -57,6 +57,8 @@ Examples:
   cargo raddle run -- ./queue                     an existing program, for example in C
   cargo raddle run --strategy exhaustive -- ./queue 3 items
   cargo raddle run --replay r1.OAECaXQDAQ -- ./queue
+  cargo raddle run --queue redis://10.0.0.1 -- ./queue 3 items
+                                                  shared with `cargo raddle work --program ./queue`
 
 An existing program must have been compiled with `cargo raddle cc`, `cargo raddle c++` or
 `-fsanitize=thread`.
@@ -108,6 +110,7 @@ Examples:
   cargo raddle mutants queue --jobs 4    judged by the tests with `queue` in the name
   cargo raddle mutants --in-diff main    changes of lines that differ from the branch main
   cargo raddle mutants --shard 2/8       the second of eight parts, for one of eight machines
+  cargo raddle mutants --queue           judged by `cargo raddle work` on other machines, from RADDLE_QUEUE
 
 A check takes at most a minute, unless --budget gives another time. Code of tests stays as it is: files in `tests`,
 `examples` and `benches`, and what follows `#[cfg(test)]` in others.
@@ -163,6 +166,8 @@ Examples:
   cargo raddle work --queue redis://10.0.0.1         as many processes as there are cores
   cargo raddle work --queue redis://10.0.0.1 -j 2    two processes
   RADDLE_QUEUE=redis://:PASSWORD@10.0.0.1 cargo raddle work
+  cargo raddle work --native                         for `cargo raddle test --native --queue`
+  cargo raddle work --program ./queue                for `cargo raddle run --queue -- ./queue 3 items`
 
 Workers may join and leave at any time, and end with the run. A worker needs the same build of the tests as the front
 end; settings of the checks come from the front end. An address with a password belongs into the variable, because

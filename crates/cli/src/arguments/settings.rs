@@ -202,12 +202,19 @@ impl SettingFlags {
     }
 
     /// Returns the variables with which other machines run the same checks: of flags, and from the environment.
-    /// Files are those of this machine, also that of a search to resume.
-    pub fn for_workers(&self, get: impl Fn(&str) -> Option<OsString>) -> Vec<(String, String)> {
-        let is_shared = |kind| !matches!(kind, SettingKind::Path | SettingKind::Schedule);
-        let rows = TABLE
-            .iter()
-            .filter(|row| row.scope == Scope::Check && is_shared(row.kind) && row.name != "resume");
+    /// Files are those of this machine, also that of a search to resume. Settings of native programs are left out
+    /// unless the checks are native.
+    pub fn for_workers(
+        &self,
+        is_native: bool,
+        get: impl Fn(&str) -> Option<OsString>,
+    ) -> Vec<(String, String)> {
+        let is_shared = |row: &&Setting| {
+            let is_of_one_machine = matches!(row.kind, SettingKind::Path | SettingKind::Schedule);
+            let has_effect = row.scope == Scope::Check || is_native;
+            has_effect && !is_of_one_machine && row.name != "resume"
+        };
+        let rows = TABLE.iter().filter(is_shared);
         rows.filter_map(|row| {
             let variable = row.variable.ok()?;
             let flag = self.given.iter().find(|flag| flag.variable == variable);
@@ -274,7 +281,7 @@ mod tests {
         let mut expected = [("RADDLE_SEED", "7"), ("RADDLE_STRATEGY", "exhaustive")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         expected.sort();
-        let mut found = given.for_workers(get);
+        let mut found = given.for_workers(false, get);
         found.sort();
         assert_eq!(found, expected);
     }

@@ -56,8 +56,7 @@ pub struct TestArguments {
 
     /// Share the searches with other machines, which run `cargo raddle work`, by the queue at this address, such as
     /// redis://HOST or postgres://HOST/DATABASE; without an address, that in RADDLE_QUEUE.
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "",
-        conflicts_with = "native")]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "")]
     pub queue: Option<String>,
 
     /// Move unfinished exhaustive searches from the queue to checkpoints of this machine, for `--resume` without it.
@@ -158,6 +157,11 @@ pub struct MutantsArguments {
     /// Print the results as lines of JSON.
     #[arg(long)]
     pub json: bool,
+
+    /// Have other machines judge the changes, which run `cargo raddle work`, by the queue at this address, such as
+    /// redis://HOST or postgres://HOST/DATABASE; without an address, that in RADDLE_QUEUE.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "")]
+    pub queue: Option<String>,
 }
 
 /// A part of several.
@@ -248,6 +252,16 @@ pub struct RunArguments {
     #[arg(long, value_name = "SCHEDULE")]
     pub replay: Option<OsString>,
 
+    /// Share the search with other machines, which run `cargo raddle work --program`, by the queue at this address, such
+    /// as redis://HOST or postgres://HOST/DATABASE; without an address, that in RADDLE_QUEUE.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "",
+        conflicts_with = "replay")]
+    pub queue: Option<String>,
+
+    /// Write the state of the run to this file every few seconds, in the text format of Prometheus.
+    #[arg(long, value_name = "FILE", requires = "queue")]
+    pub metrics: Option<PathBuf>,
+
     #[command(flatten)]
     pub selection: ProgramSelection,
 
@@ -337,6 +351,14 @@ pub struct WorkArguments {
     #[arg(long, value_name = "ADDRESS")]
     pub queue: Option<String>,
 
+    /// Work for `cargo raddle test --native`: unmodified tests that use the types of std.
+    #[arg(long)]
+    pub native: bool,
+
+    /// Work for `cargo raddle run`: this program. Its arguments come from there.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["native", "for_cargo"])]
+    pub program: Option<OsString>,
+
     /// Number of processes that explore in parallel; the number of cores by default.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub jobs: Option<u64>,
@@ -369,6 +391,7 @@ impl WorkArguments {
     /// Returns the arguments that build the same tests.
     pub fn as_test(&self) -> TestArguments {
         TestArguments {
+            native: self.native,
             for_cargo: self.for_cargo.clone(),
             cargo: self.cargo.clone(),
             ..TestArguments::default()

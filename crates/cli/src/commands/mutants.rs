@@ -12,6 +12,8 @@ use serde_json::json;
 
 use crate::arguments::subcommands::{JudgeArguments, MutantsArguments};
 use crate::commands::error::Error;
+#[cfg(unix)]
+use crate::commands::queue;
 use crate::commands::test::{self, BuiltTests};
 use crate::commands::verdict::Verdict;
 use crate::output;
@@ -25,6 +27,18 @@ use crate::toolchain::cargo::Cargo;
 use crate::toolchain::data_directory;
 
 pub fn run(cargo: &Cargo, options: &MutantsArguments) -> Result<Verdict, Error> {
+    // Before the build, which takes time.
+    #[cfg(unix)]
+    let address = options
+        .queue
+        .as_deref()
+        .map(|given| queue::address(Some(given)));
+    #[cfg(unix)]
+    let address = address.transpose()?;
+    #[cfg(not(unix))]
+    if options.queue.is_some() {
+        return Err(Error::QueueNeedsUnix);
+    }
     let built = build(cargo, &options.tests)?;
     let court = Court::open(&built, &options.tests)?;
     let runner = court.runner();
@@ -50,28 +64,42 @@ pub fn run(cargo: &Cargo, options: &MutantsArguments) -> Result<Verdict, Error> 
     }
     let start = Instant::now();
     let mut counts = Counts::default();
+    let mut receive = |(index, judgement): (usize, Judgement)| {
+        counts.add(&judgement);
+        let mutant: &Mutant = &mutants[index];
+        match options.json {
+            true => println!("{}", record(mutant, Some((&judgement, &built)))),
+            false => print(mutant, &judgement, &built),
+        }
+    };
+    #[cfg(unix)]
+    let is_shared = match address {
+        Some(address) => {
+            share(address, options, &court, &mutants, &mut receive)?;
+            true
+        }
+        None => false,
+    };
+    #[cfg(not(unix))]
+    let is_shared = false;
     let judge = |index: usize, sender: &std::sync::mpsc::Sender<_>| {
         let mutant: &Mutant = &mutants[index];
         let judgement = mutant::judge(&runner, index, &[mutant], court.judges_of(mutant));
         let _ = sender.send((index, judgement));
     };
-    run_in_parallel(
-        mutants.len(),
-        runner.jobs,
-        interrupts::is_requested,
-        judge,
-        |(index, judgement)| {
-            if interrupts::is_requested() {
-                return;
-            }
-            counts.add(&judgement);
-            let mutant = &mutants[index];
-            match options.json {
-                true => println!("{}", record(mutant, Some((&judgement, &built)))),
-                false => print(mutant, &judgement, &built),
-            }
-        },
-    );
+    if !is_shared {
+        run_in_parallel(
+            mutants.len(),
+            runner.jobs,
+            interrupts::is_requested,
+            judge,
+            |judged| {
+                if !interrupts::is_requested() {
+                    receive(judged);
+                }
+            },
+        );
+    }
     eprintln!(
         "{} in {:.1} s",
         counts.in_words(),
@@ -82,6 +110,45 @@ pub fn run(cargo: &Cargo, options: &MutantsArguments) -> Result<Verdict, Error> 
         () if counts.killed < counts.all => Verdict::Failed,
         () => Verdict::Passed,
     })
+}
+
+/// Has the workers of a queue judge the changes.
+#[cfg(unix)]
+fn share(
+    address: raddle_queue::Address,
+    options: &MutantsArguments,
+    court: &Court<'_>,
+    mutants: &[Mutant],
+    receive: &mut dyn FnMut((usize, Judgement)),
+) -> Result<(), Error> {
+    use crate::run::queue::mutants::{Job, settings};
+    use crate::toolchain::binaries::Test;
+
+    let BuiltTests {
+        binaries, tests, ..
+    } = court.built;
+    let name = |index: usize| {
+        let test = &tests[index];
+        (binaries[test.binary].name.clone(), test.name.clone())
+    };
+    let job = |mutant: &Mutant| Job {
+        change: mutant.variable(),
+        tests: court.judges_of(mutant).map(name).collect(),
+    };
+    let jobs: Vec<Job> = mutants.iter().map(job).collect();
+    let index = |binary: &str, test: &str| {
+        let is_it = |it: &Test| it.name == test && binaries[it.binary].name == binary;
+        tests.iter().position(is_it)
+    };
+    let front_end = queue::open_for_mutants(address, options)?;
+    let judged = front_end.present(|| {
+        let settings = settings(&jobs, binaries);
+        front_end.judge(&jobs, settings, &index, |number, judgement| {
+            receive((number, judgement));
+        })
+    });
+    front_end.close(judged.is_ok() && !interrupts::is_requested())?;
+    Ok(judged?)
 }
 
 /// Builds the tests that judge changes.

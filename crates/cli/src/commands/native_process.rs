@@ -16,6 +16,11 @@ pub fn run(command: &mut Command) -> Result<Verdict, Error> {
         program: command.get_program().to_owned(),
         cause,
     })?;
+    verdict(status)
+}
+
+/// Returns the verdict of a process that has ended.
+pub fn verdict(status: ExitStatus) -> Result<Verdict, Error> {
     match status.code() {
         Some(0) => Ok(Verdict::Passed),
         Some(1) => Ok(Verdict::Failed),

@@ -7,7 +7,7 @@ use crate::commands::error::Error;
 use crate::commands::verdict::Verdict;
 
 #[cfg(unix)]
-pub use on_unix::{address, open, run, wanted};
+pub use on_unix::{address, open, open_for_mutants, open_for_program, run, wanted};
 
 #[cfg(not(unix))]
 pub fn run(_: &QueueArguments) -> Result<Verdict, Error> {
@@ -33,7 +33,9 @@ mod on_unix {
     use serde_json::{Value, json};
 
     use super::Error;
-    use crate::arguments::subcommands::{QueueAction, QueueArguments, TestArguments};
+    use crate::arguments::subcommands::{
+        MutantsArguments, QueueAction, QueueArguments, RunArguments, TestArguments,
+    };
     use crate::commands::verdict::Verdict;
     use crate::output;
     use crate::run::queue::front_end::{self, FrontEnd, executions, is_sampled, strategy};
@@ -73,8 +75,10 @@ mod on_unix {
         let words = [options.queue.as_deref(), options.filter.as_deref()];
         let words = words.into_iter().flatten().filter(|word| !word.is_empty());
         let words: Vec<&str> = words.collect();
-        let command = format!("cargo raddle test --queue {}", words.join(" "));
-        let environment = options.settings.for_workers(|name| env::var_os(name));
+        let native = if options.native { "--native " } else { "" };
+        let command = format!("cargo raddle test {native}--queue {}", words.join(" "));
+        let settings = &options.settings;
+        let environment = settings.for_workers(options.native, |name| env::var_os(name));
         let run = run_of(environment);
         let command = command.trim().to_owned();
         let metrics = options.metrics.clone();
@@ -85,6 +89,25 @@ mod on_unix {
             options.export,
             metrics,
         )?)
+    }
+
+    /// Opens the run of a native program.
+    pub fn open_for_program(place: Address, options: &RunArguments) -> Result<FrontEnd, Error> {
+        let settings = &options.settings;
+        let run = run_of(settings.for_workers(true, |name| env::var_os(name)));
+        let words = options.program.iter().map(|word| word.to_string_lossy());
+        let words: Vec<_> = words.collect();
+        let command = format!("cargo raddle run --queue -- {}", words.join(" "));
+        let metrics = options.metrics.clone();
+        Ok(FrontEnd::open(place, run, command, false, metrics)?)
+    }
+
+    /// Opens the run of changes that tests judge.
+    pub fn open_for_mutants(place: Address, options: &MutantsArguments) -> Result<FrontEnd, Error> {
+        let settings = &options.tests.settings;
+        let run = run_of(settings.for_workers(false, |name| env::var_os(name)));
+        let command = "cargo raddle mutants --queue".to_owned();
+        Ok(FrontEnd::open(place, run, command, false, None)?)
     }
 
     pub fn run(arguments: &QueueArguments) -> Result<Verdict, Error> {
@@ -124,6 +147,9 @@ mod on_unix {
 
     /// Returns the work done so far in words.
     fn done(state: &SearchState) -> String {
+        if strategy(state) == SearchName::MUTANTS {
+            return format!("{} changes", grouped(executions(state)));
+        }
         match is_sampled(state) {
             true => {
                 let classes = front_end::classes(state);
@@ -144,6 +170,9 @@ mod on_unix {
     fn standing(state: &SearchState) -> &'static str {
         match &state.end {
             None => "running",
+            Some(End::Exhausted) if strategy(state) == SearchName::MUTANTS => {
+                "every change was tried"
+            }
             Some(End::Exhausted) if has_streams(state) => "every stream was run",
             Some(End::Exhausted) => "every class was run",
             Some(End::Stopped) => "its time is over",

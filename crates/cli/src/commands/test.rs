@@ -104,10 +104,14 @@ pub struct BuiltTests {
     pub environment: Environment,
 }
 
-/// Builds the tests and returns the binaries that use raddle.
+/// Builds the tests and returns the binaries that use raddle, or all if they are native.
 pub fn build_binaries(cargo: &Cargo, options: &TestArguments) -> Result<Vec<TestBinary>, Error> {
     let (for_cargo, _) = options.split();
-    with_raddle(build(cargo, options, &for_cargo, format(options))?)
+    let built = build(cargo, options, &for_cargo, format(options))?;
+    match options.native {
+        true => Ok(built),
+        false => with_raddle(built),
+    }
 }
 
 /// Builds the tests and lists those that are selected.

@@ -17,19 +17,33 @@ pub fn run(cargo: &Cargo, arguments: &WorkArguments) -> Result<Verdict, Error> {
     use std::sync::atomic::AtomicBool;
     use std::thread::{self, available_parallelism};
 
-    use crate::commands::{queue, test};
+    use crate::commands::{queue, run, test};
     use crate::output;
     use crate::run::interrupts;
     use crate::run::leftovers::RunDirectory;
     use crate::run::queue::Problem;
-    use crate::run::queue::worker::{Counts, Work};
+    use crate::run::queue::worker::{Counts, Programs, Work};
     use crate::toolchain::data_directory;
+    use crate::toolchain::native_program::NativeProgram;
+    use crate::toolchain::native_runtime::NativeRuntime;
 
     let address = queue::address(arguments.queue.as_deref())?;
     output::set_colours(arguments.cargo.build.colours());
-    let binaries = test::build_binaries(cargo, &arguments.as_test())?;
-    let workspace = cargo.workspace()?;
-    let raddle = data_directory::within(&workspace.target);
+    let (binaries, program);
+    let (programs, raddle) = match &arguments.program {
+        Some(file) => {
+            program = NativeProgram::new(run::find(file)?, NativeRuntime::find()?)?;
+            // There need not be a crate.
+            let raddle = data_directory::from_environment();
+            let raddle = raddle.unwrap_or_else(|| std::env::temp_dir().join("raddle-work"));
+            (Programs::Native(&program), raddle)
+        }
+        None => {
+            binaries = test::build_binaries(cargo, &arguments.as_test())?;
+            let raddle = data_directory::within(&cargo.workspace()?.target);
+            (Programs::Tests(&binaries), raddle)
+        }
+    };
     let directory =
         RunDirectory::new(&raddle).map_err(output::error::Error::cannot_write(&raddle))?;
     let log = arguments.log.as_ref().map(|path| {
@@ -43,7 +57,7 @@ pub fn run(cargo: &Cargo, arguments: &WorkArguments) -> Result<Verdict, Error> {
     eprintln!("working for the queue {address}, {jobs} at once");
     let work = Work {
         address,
-        binaries: &binaries,
+        programs,
         directory: directory.path(),
         lease: arguments.lease,
         wait: arguments.wait,

@@ -144,10 +144,19 @@ pub fn judge(
     tests: impl IntoIterator<Item = usize>,
 ) -> Judgement {
     let changes: Vec<_> = changes.iter().map(|it| it.variable()).collect();
-    let changes = changes.join(";");
+    judge_change(runner, number, &changes.join(";"), tests)
+}
+
+/// The same for changes as `RADDLE_MUTANT` takes them.
+pub fn judge_change(
+    runner: &Runner<'_>,
+    number: usize,
+    changes: &str,
+    tests: impl IntoIterator<Item = usize>,
+) -> Judgement {
     let (mut all_exhaustive, mut load_buffering) = (true, Vec::new());
     for test in tests {
-        let outcome = run(runner, test, number, &changes, |event| {
+        let outcome = run(runner, test, number, changes, |event| {
             let places = event["load_buffering"].as_array();
             let places = places.into_iter().flatten().filter_map(Value::as_str);
             load_buffering.extend(places.map(str::to_owned));

@@ -9,5 +9,6 @@ pub mod elf;
 pub mod environment;
 pub mod error;
 pub mod library;
+pub mod native_program;
 pub mod native_runtime;
 pub mod rust;

@@ -84,7 +84,12 @@ fn run(
         let mut races = Vec::new();
         let (start, mut runs) = (Instant::now(), 0);
         let mut report = loop {
-            let search = checker(program, name, settings).continuing(start, runs);
+            let search = checker(program, name, settings);
+            // The first search may be shared with other machines.
+            let search = match runs {
+                0 => search,
+                runs => search.continuing(start, runs),
+            };
             let report = match &mut trace {
                 None => search.run(whole),
                 Some(trace) => {

@@ -1,12 +1,15 @@
 //! The program under test, for the driver of a check.
 
 use raddle_engine::CheckName;
+use raddle_settings::{Scope, TABLE};
 
 use crate::engine::{
-    Dialect, InterruptReader, Library, Place, Program, RunningBinary, WorkerKind, shell_word,
+    Dialect, InterruptReader, Library, Place, Program, RunningBinary, WorkerKind,
+    build_fingerprint_of, shell_word,
 };
 use crate::execution::sites;
-use crate::memory::plain_choices;
+use crate::host::loaded;
+use crate::memory::{plain_choices, unwritten};
 use crate::names::{interrupted, regions};
 use crate::process::{output, restart, uncontrolled, variables};
 use crate::rust::{arc_counts, sync};
@@ -60,6 +63,42 @@ impl Program for NativeProgram {
         words.join(" ")
     }
 
+    fn identity(&self) -> Vec<(String, String)> {
+        let mut all = libraries();
+        let rows = TABLE.iter().filter(|row| row.scope == Scope::Native);
+        all.extend(rows.filter_map(|row| {
+            let value = row.variable.ok().and_then(|name| std::env::var(name).ok());
+            let value = value.filter(|value| !value.trim().is_empty());
+            Some((row.name.to_owned(), value?))
+        }));
+        if *self == NativeProgram::Whole {
+            let arguments = std::env::args_os().skip(1).zip(1..);
+            all.extend(arguments.map(|(argument, number)| {
+                let argument = argument.to_string_lossy().into_owned();
+                (format!("{ARGUMENT}{number}"), argument)
+            }));
+        }
+        all
+    }
+
+    fn unshareable(&self) -> Option<&'static str> {
+        let is_text = std::env::args_os().all(|argument| argument.to_str().is_some());
+        let reasons = [
+            (
+                plain_choices::begin_anew(),
+                "a search that explores what races lead to begins again with each race; add --plain explore, or \
+                 leave out keep_going",
+            ),
+            (
+                unwritten::is_on(),
+                "it compares reads of unwritten memory; leave out --uninitialised",
+            ),
+            (!is_text, "an argument of the program is not text"),
+        ];
+        let mut refused = reasons.into_iter().filter(|(is_so, _)| *is_so);
+        refused.next().map(|(_, reason)| reason)
+    }
+
     fn race_note(&self) -> Option<String> {
         plain_choices::race_note()
     }
@@ -105,6 +144,23 @@ impl Program for NativeProgram {
     fn interrupt_reader(&self) -> Option<InterruptReader> {
         Some(interrupted::interrupted)
     }
+}
+
+/// Prefix of the settings that are arguments of the program.
+const ARGUMENT: &str = "argument ";
+
+/// Returns the build of each library that was loaded with the program, under the name by which others need it.
+fn libraries() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    loaded::each(|module| {
+        // The program itself has no name, and the library of the kernel no file.
+        if module.name().contains('/') {
+            let name = format!("library {}", module.library_name());
+            all.push((name, build_fingerprint_of(&module.file())));
+        }
+    });
+    all.sort();
+    all
 }
 
 /// Returns the environment variables that determine the operations of the program.

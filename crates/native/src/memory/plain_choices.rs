@@ -158,6 +158,11 @@ pub(crate) fn are_explored() -> bool {
     MODE.load(Relaxed) & CHOICES_MASK != RACE
 }
 
+/// True if a search begins again after a race.
+pub(crate) fn begin_anew() -> bool {
+    MODE.load(Relaxed) & CHOICES_MASK == PROMOTE
+}
+
 fn is_choice(address: usize) -> bool {
     let is_raced = || CHOICES.get().raced.contains(&(address & !(WORD - 1)));
     match MODE.load(Relaxed) & CHOICES_MASK {

@@ -17,6 +17,8 @@ static MAIN: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 /// Variable that selects the subject of the check.
 pub(crate) const WANTED: &str = "RADDLE_NATIVE";
 pub(crate) const TEST: &str = "test";
+/// Variable with the connection of a search to the command that shares it with other machines.
+const SHARED: &str = "RADDLE_SHARED_SEARCH";
 
 /// Sets the program's own `main`.
 pub(crate) fn set_main(main: usize) {
@@ -54,6 +56,16 @@ pub(crate) fn is_checked() -> bool {
 /// Starts the program again, with another setting in its environment, before the check has a
 /// result. `main` must be the subject of the check. Returns if that fails.
 pub(crate) fn exec_again(setting: &str, value: &str) {
+    if std::env::var_os(SHARED).is_some_and(|socket| !socket.is_empty()) {
+        output::restore_errors();
+        eprintln!(
+            "raddle: the search begins again with {setting}={value}, which one that machines share cannot do on its own\n  \
+             help: set {setting}={value} where it is started"
+        );
+        // SAFETY: `_exit` runs no destructors and exit handlers, and the command that waits for this process needs
+        // none.
+        unsafe { libc::_exit(2) }
+    }
     // This library, which contains this function.
     let Some(library) = symbols::file(exec_again as *const () as usize) else {
         return;

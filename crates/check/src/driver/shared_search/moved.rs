@@ -5,7 +5,7 @@ use raddle_report::exchange::{FoundFailure, PartResults};
 
 use crate::driver::known_schedules;
 use crate::driver::shared_search::results::{
-    CUT_SHORT, DISCARDED, EXECUTIONS, LEFT_POLLING, OUT_OF_TIME, RUNS, TOO_LONG,
+    CUT_SHORT, DISCARDED, EXECUTIONS, LEFT_POLLING, OUT_OF_TIME, RUNS, TOO_LONG, reach_facts,
 };
 use crate::driver::work_pool::EndReason;
 use crate::driver::worker::{CountedElsewhere, Worker};
@@ -41,12 +41,11 @@ pub(super) fn load(saving: &mut Saving, places: &Places) -> Option<PartResults> 
         parts[number % PARTS] += item;
     }
     parts.retain(|part| !part.is_empty());
-    let facts = saved
-        .cut_short
-        .then(|| (CUT_SHORT.to_owned(), String::new()));
+    let facts = saved.cut_short.then_some(CUT_SHORT).into_iter();
+    let facts = facts.chain(reach_facts(saved.reach));
     Some(PartResults {
         sums: sums.map(|(name, sum)| (name.to_owned(), sum)).into(),
-        facts: facts.into_iter().collect(),
+        facts: facts.map(|fact| (fact.to_owned(), String::new())).collect(),
         failures: saved.failures.iter().map(failure).collect(),
         items: parts,
         ..PartResults::default()

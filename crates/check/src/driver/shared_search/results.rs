@@ -2,22 +2,27 @@
 
 use std::io;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use raddle_engine::coverage::Coverage;
 use raddle_engine::frontier::Item;
-use raddle_engine::{CheckName, CutCounts, Tally};
+use raddle_engine::strategy::Reach;
+use raddle_engine::{CheckName, CutCounts, Execution, Tally};
 use raddle_report::Failure;
 use raddle_report::exchange::{FoundFailure, PartResults, Totals};
 
 use crate::driver::known_schedules;
 use crate::driver::pairs;
 use crate::driver::phases::{self, sized_search};
+use crate::driver::shared_search::coverage;
 use crate::driver::work_pool::EndReason;
 use crate::driver::worker::{CountedElsewhere, Worker};
 use crate::driver::workers::Job;
 use crate::persist::events;
 use crate::runtime::Places;
+use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 
 /// Maximum wait for the signal that belongs to an interrupted search.
@@ -33,7 +38,14 @@ pub(super) const OUT_OF_TIME: &str = "out-of-time";
 const DROPPED_STACKS: &str = "dropped-stacks";
 pub(super) const FINGERPRINTS: &str = "fingerprints";
 pub(super) const STREAM_FINGERPRINTS: &str = "stream-fingerprints";
+/// Executions whose coverage was measured.
+const MEASURED: &str = "measured";
 const CONTINUED: &str = "continued";
+/// Facts about a bound of preemptions: see [`Reach`].
+const LEFT_OUT: &str = "left-out";
+const LEFT_OUT_FIRST: &str = "left-out-first";
+const WEAKENED: &str = "weakened";
+const WEAKENED_LATE: &str = "weakened-late";
 pub(super) const CUT_SHORT: &str = "cut-short";
 const FOREIGN_THREADS: &str = "foreign-threads";
 const SHARED_LOCAL: &str = "shared-local ";
@@ -48,7 +60,7 @@ pub(super) fn results(
     pieces: usize,
     is_over: bool,
 ) -> PartResults {
-    let (counted, pieces) = own.context.with_exploration(|exploration| {
+    let (counted, pieces, reach) = own.context.with_exploration(|exploration| {
         let counted = exploration.counted();
         let search = exploration.world().exhaustive();
         let left = search.filter(|_| !is_over).map(|search| {
@@ -62,7 +74,9 @@ pub(super) fn results(
             parts.retain(|part| !part.is_empty());
             parts
         });
-        (counted, left.unwrap_or_default())
+        let search = exploration.world().exhaustive();
+        let reach = search.map(|search| search.reach()).unwrap_or_default();
+        (counted, left.unwrap_or_default(), reach)
     });
     let text = |item: &Item| item.to_text(|site| places.to_text(site));
     let items = pieces.iter().map(|piece| piece.iter().map(text).collect());
@@ -74,6 +88,10 @@ pub(super) fn results(
     if own.context.has_foreign_threads() {
         fact(FOREIGN_THREADS.to_owned());
     }
+    reach_facts(reach).for_each(|it| fact(it.to_owned()));
+    let coverage = own.coverage.as_deref();
+    let requirements = coverage.map(|coverage| coverage::facts(coverage, places));
+    requirements.into_iter().flatten().for_each(&mut fact);
     let locals = own.context.shared_locals();
     let known = locals
         .known
@@ -102,6 +120,7 @@ pub(super) fn results(
         (LEFT_POLLING, left_polling),
         (OUT_OF_TIME, out_of_time),
         (DROPPED_STACKS, own.context.dropped_stacks() as u64),
+        (MEASURED, coverage.map_or(0, Coverage::executions)),
     ];
     PartResults {
         sums: sums.map(|(name, sum)| (name.to_owned(), sum)).into(),
@@ -112,6 +131,26 @@ pub(super) fn results(
         is_over,
         is_last: events::is_interrupted(),
     }
+}
+
+/// Returns the facts of a part about a bound of preemptions.
+pub(super) fn reach_facts(reach: Reach) -> impl Iterator<Item = &'static str> {
+    let [left_out, weakened, late] = reach.to_words();
+    let all = [
+        (left_out, LEFT_OUT),
+        (left_out && !weakened, LEFT_OUT_FIRST),
+        (weakened, WEAKENED),
+        (late, WEAKENED_LATE),
+    ];
+    let facts = all.into_iter().filter(|(is_so, _)| *is_so);
+    facts.map(|(_, fact)| fact)
+}
+
+/// Returns how far all parts of a search with a bound of preemptions have come. Where the order of two parts would
+/// matter, it is taken to be the worse one.
+fn reach_of(has: impl Fn(&str) -> bool) -> Reach {
+    let late = has(LEFT_OUT_FIRST) && has(WEAKENED);
+    Reach::of_words([has(LEFT_OUT), has(WEAKENED), late || has(WEAKENED_LATE)])
 }
 
 fn found(failure: &Failure) -> FoundFailure {
@@ -162,7 +201,8 @@ pub(super) fn conclude<'a>(
     let tally = Tally::new(runs, executions, sum(DISCARDED), has(CUT_SHORT), cuts);
     worker.context.with_exploration(|exploration| {
         if is_exhausted && is_search {
-            let search = sized_search(job.checker).idle().counting_from(executions);
+            let mut search = sized_search(job.checker).idle().counting_from(executions);
+            search.reached(reach_of(has));
             exploration.world().set_strategy(search);
         }
         exploration.absorb(tally);
@@ -179,6 +219,11 @@ pub(super) fn conclude<'a>(
         }),
     };
     worker.is_out_of_time = is_out_of_time;
+    if worker.coverage.is_some() {
+        let (facts, places) = (&results.facts, worker.context.places());
+        let coverage = coverage::of_facts(job.checker, facts, sum(MEASURED), &places);
+        worker.coverage = Some(Box::new(coverage));
+    }
     worker.dropped_stacks += usize::try_from(sum(DROPPED_STACKS)).unwrap_or(usize::MAX);
     worker.has_foreign_threads |= has(FOREIGN_THREADS);
     for fact in results.facts.keys() {
@@ -271,6 +316,33 @@ pub(super) fn keeps_classes() -> bool {
 
 pub(super) fn sums_fingerprints() -> bool {
     fingerprint_file().is_some()
+}
+
+/// The sum of the fingerprints of a check that one process runs, for tests of raddle itself.
+pub(crate) struct SumAlone {
+    check: String,
+    sum: AtomicU64,
+}
+
+impl SumAlone {
+    /// Returns a sum if the environment names the file for it, and the check is a search of this process.
+    pub(crate) fn wanted(checker: &Checker, check: Option<&CheckName>) -> Option<Self> {
+        let is_alone = !checker.replays() && !super::is_requested(checker);
+        let check = check.filter(|_| is_alone && sums_fingerprints())?;
+        Some(SumAlone {
+            check: check.to_string(),
+            sum: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn see(&self, execution: &Execution) {
+        // Sums of upper halves do not overflow.
+        self.sum.fetch_add(execution.fingerprint() >> 32, Relaxed);
+    }
+
+    pub(crate) fn write(&self) {
+        write_fingerprints(&self.check, self.sum.load(Relaxed));
+    }
 }
 
 /// Appends the sum of the fingerprints of all executions that count.

@@ -155,9 +155,10 @@ fn run(worker: &Worker<'_, '_>, job: Job<'_>, known: &[String]) -> Option<PartRe
     } = job;
     let places = worker.context.places();
     let sampler = phases::sampler(checker, checker.seed, 0, &places);
-    let name = match checker.strategy.sampler() {
-        Some(sampler) => sampler.name(),
-        None => "auto",
+    let name = match (&checker.strategy, checker.strategy.sampler()) {
+        (_, Some(sampler)) => sampler.name(),
+        (Strategy::Coverage { .. }, _) => "coverage",
+        _ => "auto",
     };
     let budget = phases::whole_budget(checker, job.deadline);
     let mut exploration = Exploration::new(sampler, checker.limits());

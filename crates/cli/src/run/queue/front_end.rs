@@ -107,6 +107,10 @@ impl FrontEnd {
         })
     }
 
+    pub(super) fn address(&self) -> &Address {
+        &self.address
+    }
+
     fn write_metrics(&self, queue: &mut dyn Queue) -> Result<(), Problem> {
         let Some(path) = &self.metrics else {
             return Ok(());
@@ -333,7 +337,7 @@ impl FrontEnd {
     }
 
     /// Adds the search to the queue unless it is there.
-    fn start(
+    pub(super) fn start(
         &self,
         queue: &mut dyn Queue,
         name: &SearchName,

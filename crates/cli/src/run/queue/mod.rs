@@ -6,6 +6,7 @@
 
 pub mod front_end;
 pub mod metrics;
+pub mod mutants;
 mod name;
 mod pace;
 mod socket;
@@ -107,8 +108,9 @@ impl fmt::Display for Problem {
             ),
             Self::NoSuchTest { test } => write!(
                 f,
-                "the run in the queue has the test {test}, which is not among the tests here\n  \
-                 help: give `cargo raddle work` the same flags of cargo as the front end",
+                "the run in the queue has {test}, which is not here\n  \
+                 help: give `cargo raddle work` the same flags of cargo as the front end, and --native or --program \
+                 FILE for native tests or a native program",
             ),
             Self::NoRun => f.write_str(
                 "the queue has no run\n  help: start one with `cargo raddle test --queue ADDRESS`",

@@ -12,7 +12,33 @@ pub struct SearchName {
     pub number: u32,
 }
 
+/// The name in place of a binary's for the search of a program, whose check has the name of its file.
+const PROGRAM: &str = "program";
+
 impl SearchName {
+    /// Returns the name of the binary and the test of this program.
+    pub fn of_program(program: &str) -> (&str, &str) {
+        (PROGRAM, program)
+    }
+
+    /// True for a search of this program.
+    pub fn is_of_program(&self, program: &str) -> bool {
+        (self.binary.as_str(), self.test.as_str()) == Self::of_program(program)
+    }
+
+    /// The word in place of a binary's name for changes of operations.
+    pub const MUTANTS: &str = "mutants";
+
+    /// Returns the name of the search whose items are changes of operations.
+    pub fn of_mutants() -> Self {
+        SearchName {
+            binary: Self::MUTANTS.to_owned(),
+            test: "all".to_owned(),
+            check: "all".to_owned(),
+            number: 1,
+        }
+    }
+
     /// Returns the name as text for the queue.
     pub fn to_text(&self) -> String {
         let plain = |text: &str| text.replace(['\t', '\n'], " ");

@@ -1,10 +1,10 @@
-//! The process of a test that explores parts of a search for a worker.
+//! The process of a test or program that explores parts of a search for a worker.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +18,6 @@ use crate::run::queue::front_end::totals;
 use crate::run::queue::socket::Socket;
 use crate::run::queue::{Problem, SOCKET_VARIABLE, SearchName, compare_searches};
 use crate::run::runner::kill_with_parent;
-use crate::toolchain::binaries::TestBinary;
 
 /// Maximum time from the start of a process to its search; the searches before it are not run again.
 const START: Duration = Duration::from_secs(300);
@@ -52,10 +51,10 @@ pub enum Explored {
 }
 
 impl TestProcess {
-    /// Starts the process of a test and waits for the search, with calls of `keep_lease` at this interval. Earlier
-    /// checks of the test, which have ended, get their results from the queue.
+    /// Starts the process of a test by this command and waits for the search, with calls of `keep_lease` at this
+    /// interval. Earlier checks of the test, which have ended, get their results from the queue.
     pub fn start(
-        binary: &TestBinary,
+        mut command: Command,
         name: SearchName,
         environment: &[(String, String)],
         directory: PathBuf,
@@ -71,7 +70,6 @@ impl TestProcess {
         fs::create_dir_all(&directory).map_err(failed)?;
         let socket = Socket::new(&directory).map_err(failed)?;
         let output = File::create(directory.join("output")).map_err(failed)?;
-        let mut command = binary.test_command(&name.test);
         command
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .env(SOCKET_VARIABLE, socket.path())

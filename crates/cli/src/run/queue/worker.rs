@@ -1,9 +1,10 @@
-//! A worker of a run: leases parts of searches, has the processes of tests explore them, and commits the results.
+//! A worker of a run: leases parts of searches, has the processes of tests or of a program explore them, and commits the results.
 
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -15,10 +16,12 @@ use raddle_report::grouped;
 use serde_json::json;
 
 use crate::run::interrupts;
+use crate::run::queue::mutants;
 use crate::run::queue::pace::Pace;
 use crate::run::queue::test_process::{Explored, TestProcess};
 use crate::run::queue::{Problem, SearchName, WAITED, WORKED, compare_runs, of_check, run_of};
 use crate::toolchain::binaries::TestBinary;
+use crate::toolchain::native_program::NativeProgram;
 
 /// First and longest wait for an item.
 const FIRST_WAIT: Duration = Duration::from_millis(2);
@@ -28,10 +31,48 @@ const RETURN: Duration = Duration::from_millis(500);
 /// Beats per lease.
 const BEATS: u32 = 3;
 
+/// The programs whose searches this machine can explore.
+#[derive(Clone, Copy)]
+pub enum Programs<'a> {
+    Tests(&'a [TestBinary]),
+    Native(&'a NativeProgram),
+}
+
+impl Programs<'_> {
+    /// Returns the command that explores parts of the search with this name and these settings.
+    fn command(&self, name: &SearchName, settings: &[(String, String)]) -> Option<Command> {
+        match self {
+            Programs::Tests(binaries) => {
+                let binary = binaries.iter().find(|one| one.name == name.binary)?;
+                Some(binary.test_command(&name.test))
+            }
+            Programs::Native(program) => {
+                let is_same = name.is_of_program(&program.name());
+                is_same.then(|| program.command(&arguments(settings)))
+            }
+        }
+    }
+}
+
+/// Prefix of the settings of a search that are arguments of its program, in their order.
+const ARGUMENT: &str = "argument ";
+
+fn arguments(settings: &[(String, String)]) -> Vec<&str> {
+    let mut arguments: Vec<(usize, &str)> = settings
+        .iter()
+        .filter_map(|(name, value)| {
+            let number = name.strip_prefix(ARGUMENT)?.parse().ok()?;
+            Some((number, value.as_str()))
+        })
+        .collect();
+    arguments.sort();
+    arguments.into_iter().map(|(_, value)| value).collect()
+}
+
 /// The work of one machine.
 pub struct Work<'a> {
     pub address: Address,
-    pub binaries: &'a [TestBinary],
+    pub programs: Programs<'a>,
     /// Directory for temporary files.
     pub directory: &'a Path,
     /// Time after which the queue gives a part to another worker.
@@ -196,6 +237,9 @@ impl<'a> Worker<'a> {
         let name = SearchName::of_text(&lease.search).ok_or_else(|| Problem::NoSuchTest {
             test: lease.search.clone(),
         })?;
+        if name == SearchName::of_mutants() {
+            return self.judge(lease, name);
+        }
         let is_new = self
             .process
             .as_ref()
@@ -253,20 +297,51 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
+    /// Judges a change of operations and commits the judgement.
+    fn judge(&mut self, lease: &Lease, name: SearchName) -> Result<(), Problem> {
+        self.process = None;
+        let Programs::Tests(binaries) = self.work.programs else {
+            let _ = self.queue.abandon(lease, None);
+            return Err(Problem::NoSuchTest {
+                test: name.to_string(),
+            });
+        };
+        let state = self.queue.search(&lease.search)?.unwrap_or_default();
+        let (queue, worker, time) = (&mut self.queue, &self.name, self.work.lease);
+        let before = Instant::now();
+        let judged = mutants::judge(
+            lease,
+            &state.settings,
+            binaries,
+            &self.run.environment,
+            &self.directory,
+            time / BEATS,
+            || Ok(queue.heartbeat(lease, worker, time)?),
+        );
+        let exploring = before.elapsed().as_millis() as u64;
+        self.work.counts.exploring.fetch_add(exploring, Relaxed);
+        match judged {
+            Ok(Some(results)) => self.commit(lease, results, exploring),
+            Ok(None) => Ok(self.queue.abandon(lease, None)?),
+            Err(problem) => {
+                // Another worker may have the right build.
+                let _ = self.queue.abandon(lease, None);
+                Err(problem)
+            }
+        }
+    }
+
     fn start(&mut self, name: SearchName, lease: &Lease) -> Result<TestProcess, Problem> {
-        let binary = self
-            .work
-            .binaries
-            .iter()
-            .find(|one| one.name == name.binary);
-        let binary = binary.ok_or_else(|| Problem::NoSuchTest {
+        let state = self.queue.search(&lease.search)?.unwrap_or_default();
+        let command = self.work.programs.command(&name, &state.settings);
+        let command = command.ok_or_else(|| Problem::NoSuchTest {
             test: name.to_string(),
         })?;
         self.started += 1;
         let directory = self.directory.join(self.started.to_string());
         let (worker, time) = (&self.name, self.work.lease);
         TestProcess::start(
-            binary,
+            command,
             name,
             &self.run.environment,
             directory,

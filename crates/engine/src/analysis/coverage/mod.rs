@@ -266,6 +266,23 @@ impl Coverage {
         self.mark_covered(id, requirement.metric);
     }
 
+    /// Adds a requirement with its status in executions of other processes.
+    pub fn learn(&mut self, requirement: Requirement, standing: Standing) {
+        let id = self.board.catalogue.id(requirement);
+        let verdict = match standing {
+            Standing::Covered => return self.mark_covered(id, requirement.metric),
+            Standing::NotTried => Verdict::Possible,
+            Standing::NeverConcurrent => Verdict::Ordered,
+            Standing::OrderedByLock => Verdict::Locked,
+        };
+        mark(&mut self.verdicts, id, verdict);
+    }
+
+    /// Counts executions of other processes.
+    pub fn count_elsewhere(&mut self, executions: u64) {
+        self.executions += executions;
+    }
+
     fn mark_covered(&mut self, id: Id, metric: Metric) {
         if (self.metrics | self.combined).contains(metric) {
             self.count += u64::from(self.board.covered.insert(id));

@@ -35,11 +35,14 @@ impl fmt::Display for Coverage {
                 writeln!(f, "  {name:<14}{covered:>9}{known:>9}{infeasible:>12}")?;
             }
         }
-        write!(
-            f,
-            "  {} of at most {} pairs of {} in one execution",
-            self.combinations.covered, self.combinations.known, self.combined
-        )?;
+        match self.combined.as_str() {
+            "" => f.write_str("  pairs in one execution were not counted")?,
+            combined => write!(
+                f,
+                "  {} of at most {} pairs of {combined} in one execution",
+                self.combinations.covered, self.combinations.known
+            )?,
+        }
         for (place, counts) in self.places() {
             write!(f, "\n  {place}: {} of {}", counts.covered, counts.known)?;
             if counts.infeasible > 0 {

@@ -1,21 +1,30 @@
-//! The build of the running program.
+//! The builds of the running program and of other files.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// Returns a text that differs between builds of the running program.
-pub(crate) fn fingerprint() -> &'static str {
+pub fn fingerprint() -> &'static str {
     static FINGERPRINT: OnceLock<String> = OnceLock::new();
     FINGERPRINT.get_or_init(|| {
-        let file = std::env::current_exe().and_then(File::open);
-        let text = file.and_then(|mut file| match build_id(&mut file) {
-            Some(id) => Ok(id),
-            None => hash(&mut file),
-        });
-        text.unwrap_or_else(|_| "unknown".to_owned())
+        let file = std::env::current_exe();
+        file.map_or_else(|_| UNKNOWN.to_owned(), |file| fingerprint_of(&file))
     })
 }
+
+/// Returns a text that differs between builds of an executable or a library: its build ID, or a hash of the file.
+pub fn fingerprint_of(file: &Path) -> String {
+    let text = File::open(file).and_then(|mut file| match build_id(&mut file) {
+        Some(id) => Ok(id),
+        None => hash(&mut file),
+    });
+    text.unwrap_or_else(|_| UNKNOWN.to_owned())
+}
+
+/// The fingerprint of a file that cannot be read.
+const UNKNOWN: &str = "unknown";
 
 /// Maximum size of the tables that are read in the search for a build ID.
 const LARGEST: u64 = 1 << 20;

@@ -16,6 +16,7 @@ const USES: &[(&str, &[&str])] = &[
     ("raddle-macros", &["raddle-settings"]),
     ("raddle-runs", &[]),
     ("raddle-queue", &[]),
+    ("raddle-relevance", &[]),
     ("raddle-report", &["raddle-engine"]),
     (
         "raddle-check",

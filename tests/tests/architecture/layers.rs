@@ -254,6 +254,19 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
         ],
     ),
     (
+        "relevance",
+        &[
+            ("analysis", &["flow", "image", "sets", "summary"]),
+            ("flow", &["image", "summary", "labels", "values", "sets"]),
+            ("image", &["exceptions"]),
+            ("exceptions", &[]),
+            ("summary", &["labels", "sets"]),
+            ("labels", &[]),
+            ("values", &[]),
+            ("sets", &[]),
+        ],
+    ),
+    (
         "settings",
         &[
             ("native", &["setting", "table", "kind"]),

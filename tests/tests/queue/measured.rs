@@ -93,8 +93,8 @@ fn an_exhaustive_search_covers_what_one_process_does(kind: Kind) {
     }
 }
 
-/// Commits that come too late are dropped with their coverage, and the parts are explored again.
-fn the_coverage_of_late_workers_is_measured_again(kind: Kind) {
+/// Parts of workers that are stopped past their lease or killed are explored again, with their coverage.
+fn the_coverage_of_stopped_and_killed_workers_is_that_of_one_process(kind: Kind) {
     let Some(server) = Server::of(kind) else {
         return;
     };
@@ -102,7 +102,7 @@ fn the_coverage_of_late_workers_is_measured_again(kind: Kind) {
     let machine = Machine::new(&server.address());
     let mut front_end = machine.front_end("programs::slowly_covered");
     let flags = ["--lease", "150ms", "--slice", "20ms"];
-    let mut workers = vec![machine.worker(&flags), machine.worker(&flags)];
+    let mut workers = [machine.worker(&flags), machine.worker(&flags)];
     crate::exact::wait_for_classes(&machine);
     let mut disturbed = 0;
     while !front_end.has_ended() && disturbed < 8 {
@@ -122,14 +122,9 @@ fn the_coverage_of_late_workers_is_measured_again(kind: Kind) {
     assert_eq!(kept.executions, expected.executions);
     // The places are those of another test, but for the program that both run.
     assert_eq!(kept.covered(), expected.covered());
-    let lost = workers.into_iter().map(Running::finish);
-    let lost: Vec<_> = lost.collect();
-    let said = format!("{lost:?}");
-    let lost = lost
-        .iter()
-        .filter(|it| it.stderr.contains("lost to other workers"))
-        .count();
-    assert!(lost > 0, "no lease expired: {said}");
+    for worker in workers {
+        worker.finish();
+    }
 }
 
 #[test]
@@ -211,6 +206,6 @@ fn a_failure_of_a_shared_search_is_remembered() {
 
 on_both_kinds! {
     an_exhaustive_search_covers_what_one_process_does
-    the_coverage_of_late_workers_is_measured_again
+    the_coverage_of_stopped_and_killed_workers_is_that_of_one_process
     a_bound_of_preemptions_is_that_of_one_process
 }

@@ -117,7 +117,7 @@ fn killed_workers_lose_no_change(kind: Kind) {
     let mut front_end = front_end(&machine, &[]);
     let flags = ["--lease", "200ms"];
     let mut rng = Rng::with_seed(5);
-    let mut workers = vec![machine.worker(&flags), machine.worker(&flags)];
+    let mut workers = [machine.worker(&flags), machine.worker(&flags)];
     let mut killed = 0;
     while !front_end.has_ended() && killed < 10 {
         thread::sleep(Duration::from_millis(rng.u64(150..400)));

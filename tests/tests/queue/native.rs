@@ -159,7 +159,7 @@ fn killed_workers_lose_nothing(kind: Kind) {
     let mut front_end = site.front_end(&EXHAUSTIVE, &arguments);
     let flags = ["--lease", "300ms", "--slice", "20ms"];
     let mut rng = Rng::with_seed(3);
-    let mut workers = vec![site.worker(&flags), site.worker(&flags)];
+    let mut workers = [site.worker(&flags), site.worker(&flags)];
     let mut killed = 0;
     while !front_end.has_ended() && killed < 8 {
         thread::sleep(Duration::from_millis(rng.u64(100..250)));

@@ -120,11 +120,11 @@ fn killed_workers_lose_no_change(kind: Kind) {
     let mut workers = [machine.worker(&flags), machine.worker(&flags)];
     let mut killed = 0;
     while !front_end.has_ended() && killed < 10 {
-        thread::sleep(Duration::from_millis(rng.u64(150..400)));
+        thread::sleep(Duration::from_millis(rng.u64(40..100)));
         let at = rng.usize(..workers.len());
         match killed % 3 {
             // Its lease expires while it goes on: its judgement comes too late.
-            0 => {
+            1 => {
                 workers[at].signal("-STOP");
                 thread::sleep(Duration::from_millis(300));
                 workers[at].signal("-CONT");
@@ -137,7 +137,7 @@ fn killed_workers_lose_no_change(kind: Kind) {
         killed += 1;
     }
     let front_end = front_end.finish();
-    assert!(killed >= 3, "only {killed} were killed");
+    assert!(killed >= 2, "only {killed} were disturbed");
     assert_eq!(results(&front_end), expected, "{front_end:?}");
 }
 

@@ -39,6 +39,7 @@ pages! {
     primitives = "primitives.md"
     reference = "reference.md"
     frontier = "frontier.md"
+    relevance = "relevance.md"
     numbers = "numbers.md"
     hardening = "hardening.md"
     dependencies = "dependencies.md"

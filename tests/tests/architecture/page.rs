@@ -179,5 +179,5 @@ fn layers_are_listed_top_to_bottom_and_completely() {
         }
         listed += 1;
     }
-    assert_eq!(listed, 5, "crates with layers");
+    assert_eq!(listed, 6, "crates with layers");
 }

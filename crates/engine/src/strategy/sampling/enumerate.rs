@@ -74,11 +74,6 @@ impl Strategy for Enumerate {
         !self.exhausted
     }
 
-    /// The steps so far are those that an execution takes from its beginning.
-    fn begin_again(&mut self) {
-        self.depth = 0;
-    }
-
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
         if self.private_first {
             let private = |&&thread: &&ThreadId| state.pending(thread).is_private();
@@ -133,7 +128,6 @@ impl Strategy for Enumerate {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             reads_all_outcomes: true,
-            begins_again: true,
             ..Capabilities::default()
         }
     }

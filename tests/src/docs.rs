@@ -24,6 +24,7 @@ pages! {
     programs = "programs.md"
     memory = "memory.md"
     races = "races.md"
+    linearizability = "linearizability.md"
     coverage = "coverage.md"
     mutants = "mutants.md"
     between_runs = "between-runs.md"

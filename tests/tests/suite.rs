@@ -13,6 +13,7 @@ mod exports;
 mod gallery;
 mod hangs;
 mod limits;
+mod linearizable;
 mod minimise_stories;
 mod ourselves;
 mod pages;

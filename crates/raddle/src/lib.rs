@@ -13,6 +13,8 @@ mod label;
 #[cfg(feature = "check")]
 mod labelled;
 #[cfg(feature = "check")]
+mod linearizable;
+#[cfg(feature = "check")]
 mod mailbox;
 pub mod monitor;
 mod own_sync;
@@ -32,6 +34,8 @@ pub mod __private;
 pub use choose::{Alternatives, Any, any, assume, choose};
 #[cfg(feature = "check")]
 pub use labelled::Labelled;
+#[cfg(feature = "check")]
+pub use linearizable::{Linearizable, LinearizableReport};
 #[cfg(feature = "check")]
 #[doc(inline)]
 pub use raddle_check::{

@@ -65,6 +65,7 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
             ("choose", &[]),
             ("future", &["sync", "thread", "plain"]),
             ("label", &["__private"]),
+            ("linearizable", &["choose", "label", "sync", "thread"]),
             ("monitor", &["plain", "labelled"]),
             ("port", &["mailbox", "plain", "labelled"]),
             ("sync", &["hint", "mailbox", "plain", "labelled"]),

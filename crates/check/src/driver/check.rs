@@ -15,10 +15,10 @@ use crate::explain::fatal_report::FatalReport;
 use crate::explain::pages::{self, Pages};
 use crate::persist::events;
 use crate::settings::check_name::RunningCheck;
-use crate::settings::checker::Checker;
+use crate::settings::checker::{Checker, WholeCheck};
 use crate::settings::environment;
 use crate::settings::mutant::Mutant;
-use crate::settings::options::{Memory, Strategy};
+use crate::settings::options::{Level, Memory, Strategy};
 
 /// Runs `body` many times under full control, counting no behaviour twice, until every class has
 /// been run or the budget is spent. Panics with the story of the first failure.
@@ -121,6 +121,41 @@ impl Checker {
         self.strategy = Strategy::Exhaustive;
         self.only_estimate = true;
         self.run_observed(&body, None)
+    }
+
+    /// For checks of several parts: runs every class of `body` as a part of another check, without the
+    /// environment's settings, a name, files and events. Its failures are in the report only.
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run) does.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn run_as_part(self, body: impl Fn() + Send + Sync) -> Report {
+        self.validate();
+        let part = Checker {
+            program: self.program,
+            memory: self.memory,
+            spurious_wakeups: self.spurious_wakeups,
+            timeouts: self.timeouts,
+            weak_cas: self.weak_cas,
+            waiting_writers: self.waiting_writers,
+            stack_size: self.stack_size,
+            max_events: self.max_events,
+            strategy: Strategy::Exhaustive,
+            keep_going: true,
+            shorten: false,
+            lock_order: Level::Allow,
+            leaks: Level::Allow,
+            part_of: Some(WholeCheck {
+                start: Instant::now(),
+                runs: 0,
+                deadline: None,
+            }),
+            ..Checker::new()
+        };
+        let place = std::panic::Location::caller();
+        run::run(&part, None, &body, place, None)
     }
 
     #[track_caller]

@@ -33,7 +33,14 @@ pub fn scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    let place = Location::caller();
+    scope_at(Location::caller(), f)
+}
+
+/// Runs `f` with a scope whose events are at this place.
+pub(crate) fn scope_at<'env, F, T>(place: &'static Location<'static>, f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
     let scope = Scope {
         std: AtomicPtr::new(std::ptr::null_mut()),
         execution: current().map_or(0, Context::stamp),
@@ -128,7 +135,20 @@ impl Builder {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        let place = Location::caller();
+        self.spawn_scoped_at(Location::caller(), scope, f)
+    }
+
+    /// Starts a thread in this scope, with this place of its start.
+    pub(crate) fn spawn_scoped_at<'scope, 'env, F, T>(
+        self,
+        place: &'static Location<'static>,
+        scope: &'scope Scope<'scope, 'env>,
+        f: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
         if let Some(std) = scope.std() {
             let handle = self.for_std().spawn_scoped(std, f)?;
             let thread = Thread(Inner::Std(handle.thread().clone()));
@@ -181,9 +201,14 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// Waits for the thread to end; returns its result, or its panic as an error.
     #[track_caller]
     pub fn join(self) -> Result<T> {
+        self.join_at(Location::caller())
+    }
+
+    /// Waits for the thread to end, at this place.
+    pub(crate) fn join_at(self, place: &'static Location<'static>) -> Result<T> {
         match self.handle {
             Handle::Std(handle) => handle.join(),
-            Handle::Modelled(handle) => handle.join(Location::caller()),
+            Handle::Modelled(handle) => handle.join(place),
         }
     }
 

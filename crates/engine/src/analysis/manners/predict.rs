@@ -126,13 +126,20 @@ impl Traced<'_> {
     /// Every variable must be protected, not only one of them. Two accesses are compared with each other: that
     /// one lock is held at all accesses of a variable is sufficient, and not necessary.
     pub fn is_protected(&self, one: usize, other: usize) -> bool {
-        let of = |manner| self.touches.iter().filter(move |touch| touch.manner == manner);
+        let of = |manner| {
+            self.touches
+                .iter()
+                .filter(move |touch| touch.manner == manner)
+        };
         let mut both = of(one).flat_map(|first| of(other).map(move |second| (first, second)));
         !both.any(|(first, second)| first.cell == second.cell && self.conflict(first, second))
     }
 
     /// Returns the predicted races, one for each pair of steps of two manners for which `is_wanted`.
-    pub(super) fn races(&self, mut is_wanted: impl FnMut(usize, usize) -> bool) -> Vec<PredictedRace> {
+    pub(super) fn races(
+        &self,
+        mut is_wanted: impl FnMut(usize, usize) -> bool,
+    ) -> Vec<PredictedRace> {
         let mut races = Vec::new();
         let mut known = HashSet::new();
         for touches in self.by_cell() {

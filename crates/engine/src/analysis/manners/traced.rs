@@ -112,7 +112,13 @@ impl<'a> Traced<'a> {
     /// True when an access, or the end of a manner, of one thread precedes a point of another thread in every
     /// order of the critical sections: by creation, by join, by a notification or by any synchronization other
     /// than that of locks.
-    pub(super) fn must_precede(&self, first: ThreadId, index: u32, second: ThreadId, point: u32) -> bool {
+    pub(super) fn must_precede(
+        &self,
+        first: ThreadId,
+        index: u32,
+        second: ThreadId,
+        point: u32,
+    ) -> bool {
         if first == second {
             return index <= point;
         }
@@ -273,7 +279,8 @@ impl Extraction<'_, '_> {
             Some(&known) => known,
             None => {
                 locksets.push(open.held.clone());
-                self.known_locks.insert(open.held.clone(), locksets.len() - 1);
+                self.known_locks
+                    .insert(open.held.clone(), locksets.len() - 1);
                 locksets.len() - 1
             }
         };

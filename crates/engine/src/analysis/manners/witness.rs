@@ -22,6 +22,15 @@ pub struct Point {
     pub index: u32,
 }
 
+/// The values that a plan lets the threads read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Values {
+    /// Those of the execution, so that the program follows the plan.
+    Same,
+    /// Any. The program may leave the plan where it reads another value.
+    Any,
+}
+
 /// An interval during which a lock is held.
 struct Hold {
     taken: usize,
@@ -36,10 +45,10 @@ pub struct Witnesses<'a> {
     positions: Vec<Vec<usize>>,
     /// By position: events that it needs, without those of its own thread.
     needs: Vec<Vec<usize>>,
+    /// By position: the write whose value the event reads.
+    sources: Vec<Option<usize>>,
     /// By lock: its intervals in the order of the run.
     holds: HashMap<ObjectId, Vec<Hold>>,
-    /// By position: the interval that the event begins.
-    begins: HashMap<usize, (ObjectId, usize)>,
     /// By access: the last event before the last write of another thread, whose value it may read.
     written: Vec<Option<usize>>,
     /// By thread: indexes of its accesses.
@@ -53,8 +62,8 @@ impl<'a> Witnesses<'a> {
             execution,
             positions: vec![Vec::new(); execution.threads.len()],
             needs: vec![Vec::new(); execution.events.len()],
+            sources: vec![None; execution.events.len()],
             holds: HashMap::new(),
-            begins: HashMap::new(),
             written: Vec::new(),
             accesses: vec![Vec::new(); execution.threads.len()],
         };
@@ -73,11 +82,15 @@ impl<'a> Witnesses<'a> {
                 _ => None,
             };
             let needs = &mut this.needs[position];
-            let is_store = matches!(event.operation, Operation::Store { .. });
             let lock = event.lock_effect();
-            let is_call = matches!(event.operation, Operation::Call { .. });
-            if !is_store && !is_call {
-                needs.extend(source.and_then(|id| at.get(&id)));
+            let source = source.and_then(|id| at.get(&id).copied());
+            match event.operation {
+                // The place of a write in coherence order is no value, and calls are ordered below.
+                Operation::Store { .. } | Operation::Call { .. } => {}
+                Operation::Load { .. } | Operation::Update { .. } => {
+                    this.sources[position] = source;
+                }
+                _ => needs.extend(source),
             }
             needs.extend(known.and_then(|id| at.get(&id)));
             match (lock, event.operation) {
@@ -103,12 +116,11 @@ impl<'a> Witnesses<'a> {
     fn hold(&mut self, object: ObjectId, effect: Effect, thread: ThreadId, position: usize) {
         let events = &self.execution.events;
         let holds = self.holds.entry(object).or_default();
-        let own = holds.iter_mut().rfind(|hold| {
-            hold.released.is_none() && events[hold.taken].id.thread == thread
-        });
+        let own = holds
+            .iter_mut()
+            .rfind(|hold| hold.released.is_none() && events[hold.taken].id.thread == thread);
         match effect {
             Effect::Take { mode, .. } => {
-                self.begins.insert(position, (object, holds.len()));
                 holds.push(Hold {
                     taken: position,
                     released: None,
@@ -130,7 +142,9 @@ impl<'a> Witnesses<'a> {
         let mut last: HashMap<CellId, (ThreadId, u32)> = HashMap::new();
         for (index, &(cell, access)) in self.execution.accesses.iter().enumerate() {
             self.accesses[access.thread.index()].push(index);
-            let write = last.get(&cell).filter(|(thread, _)| *thread != access.thread);
+            let write = last
+                .get(&cell)
+                .filter(|(thread, _)| *thread != access.thread);
             // Without an earlier event the writer has not begun.
             let write = write.and_then(|&(thread, count)| {
                 let before = (count as usize).checked_sub(1)?;
@@ -143,17 +157,22 @@ impl<'a> Witnesses<'a> {
         }
     }
 
-    /// Returns the events that bring these threads to their points at the same time, in the order of the
-    /// execution; `None` if that takes other values or another order of critical sections. Of the accesses at
-    /// the points themselves, those of index `except` may read any value.
-    fn closure(&self, points: &[Point], except: &[usize]) -> Option<Vec<usize>> {
+    /// Returns the events that bring these threads to their points, in the order of the execution; `None` if that
+    /// takes an event beyond one of the limits. The accesses of index `except` may read any value.
+    pub(super) fn closure(
+        &self,
+        points: &[Point],
+        limits: &[Point],
+        except: &[usize],
+        values: Values,
+    ) -> Option<Vec<usize>> {
         let events = &self.execution.events;
         let mut needed = vec![false; events.len()];
         // By thread: number of events that are needed.
         let mut counts = vec![0; self.positions.len()];
         let mut seen_accesses = vec![0; self.positions.len()];
         let limit = |thread: usize| {
-            let point = points.iter().find(|point| point.thread.index() == thread);
+            let point = limits.iter().find(|point| point.thread.index() == thread);
             point.map(|point| point.index as usize)
         };
         let mut work: Vec<usize> = Vec::new();
@@ -175,6 +194,8 @@ impl<'a> Witnesses<'a> {
                     let earlier = self.positions[thread][earlier];
                     needed[earlier] = true;
                     work.extend(self.needs[earlier].iter().filter(|&&it| !needed[it]));
+                    let source = self.sources[earlier].filter(|_| values == Values::Same);
+                    work.extend(source.filter(|&it| !needed[it]));
                 }
                 counts[thread] = counts[thread].max(count);
                 // Accesses up to the next event.
@@ -185,7 +206,7 @@ impl<'a> Witnesses<'a> {
                         break;
                     }
                     seen_accesses[thread] += 1;
-                    if !except.contains(&access) {
+                    if values == Values::Same && !except.contains(&access) {
                         work.extend(self.written[access].filter(|&write| !needed[write]));
                     }
                 }
@@ -217,15 +238,15 @@ impl<'a> Witnesses<'a> {
         Some(())
     }
 
-    /// Returns a plan in which these threads are at their points at the same time; `except` as the accesses
-    /// whose values do not matter.
-    pub fn together(&self, points: &[Point], except: &[usize]) -> Option<Vec<Planned>> {
-        let events = self.closure(points, except)?;
+    /// Returns a plan in which these threads are at their points at the same time; `None` if that takes another order of
+    /// critical sections, or other values than it may.
+    pub fn together(&self, points: &[Point], values: Values) -> Option<Vec<Planned>> {
+        let events = self.closure(points, points, &[], values)?;
         Some(Planned::of(self.execution, events))
     }
 
     /// Returns a plan in which both accesses of a race are made without an event of their threads in between.
-    pub fn of_race(&self, first: usize, second: usize) -> Option<Vec<Planned>> {
+    pub fn of_race(&self, first: usize, second: usize, values: Values) -> Option<Vec<Planned>> {
         let points = [first, second].map(|access| {
             let access = self.execution.accesses[access].1;
             Point {
@@ -233,6 +254,13 @@ impl<'a> Witnesses<'a> {
                 index: access.index,
             }
         });
-        self.together(&points, &[first, second])
+        let events = self.closure(&points, &points, &[first, second], values)?;
+        Some(Planned::of(self.execution, events))
+    }
+
+    /// Returns the plan of some events, and then of the others.
+    pub(super) fn plan_in_parts(&self, start: &[usize], all: &[usize]) -> Vec<Planned> {
+        let rest = all.iter().filter(|&it| start.binary_search(it).is_err());
+        Planned::of(self.execution, start.iter().chain(rest).copied())
     }
 }

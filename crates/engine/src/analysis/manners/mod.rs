@@ -36,14 +36,23 @@ pub enum Effect {
     Write,
 }
 
+/// A lock or a cell. Two steps of one execution have the same target if they are done to the same object, whatever the
+/// program calls it. Targets do not depend on the schedule.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Target {
+    /// The place of its first use, in the order of the tree of creations.
+    pub first: SiteId,
+    /// Number of others with the same place that are used before it.
+    pub number: u32,
+}
+
 /// A step, with the lock or the data that it is done to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Step {
     /// The step.
     pub effect: Effect,
-    /// Number of the lock or of the cell. Two steps of one execution have the same number if they are done to
-    /// the same object, whatever the program calls it. Numbers do not depend on the schedule.
-    pub target: u32,
+    /// The lock or the cell.
+    pub target: Target,
     /// Its place in the source.
     pub site: SiteId,
 }

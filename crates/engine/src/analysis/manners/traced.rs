@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Effect, Kind, Manner, Step};
+use super::{Effect, Kind, Manner, Step, Target};
 use crate::base::ids::{CellId, EventId, ObjectId, SiteId, ThreadId};
 use crate::memory::happens_before::{EveryEvent, HappensBefore};
 use crate::model::execution::Execution;
@@ -66,11 +66,34 @@ struct Open {
     held: Lockset,
 }
 
-/// Numbers of things by their first use, thread by thread in the order of the tree of creations.
+/// Targets of steps, by their first use: thread by thread in the order of the tree of creations.
 #[derive(Default)]
-struct Numbers {
-    locks: HashMap<ObjectId, u32>,
-    cells: HashMap<CellId, u32>,
+struct Targets {
+    locks: HashMap<ObjectId, Target>,
+    cells: HashMap<CellId, Target>,
+    /// By place: number of locks and cells that are used first there.
+    counts: HashMap<SiteId, u32>,
+}
+
+impl Targets {
+    fn next(counts: &mut HashMap<SiteId, u32>, first: SiteId) -> Target {
+        let count = counts.entry(first).or_default();
+        *count += 1;
+        Target {
+            first,
+            number: *count - 1,
+        }
+    }
+
+    fn of_lock(&mut self, object: ObjectId, site: SiteId) -> Target {
+        let new = || Self::next(&mut self.counts, site);
+        *self.locks.entry(object).or_insert_with(new)
+    }
+
+    fn of_cell(&mut self, cell: CellId, site: SiteId) -> Target {
+        let new = || Self::next(&mut self.counts, site);
+        *self.cells.entry(cell).or_insert_with(new)
+    }
 }
 
 impl<'a> Traced<'a> {
@@ -84,12 +107,9 @@ impl<'a> Traced<'a> {
             locksets: Vec::new(),
             order: super::predict::order_without_locks(execution),
         };
-        let is_shared = shared_cells(execution);
         let mut accesses: Vec<Vec<usize>> = vec![Vec::new(); execution.threads.len()];
-        for (index, (cell, access)) in execution.accesses.iter().enumerate() {
-            if is_shared[cell.index()] {
-                accesses[access.thread.index()].push(index);
-            }
+        for (index, (_, access)) in execution.accesses.iter().enumerate() {
+            accesses[access.thread.index()].push(index);
         }
         let mut events: Vec<Vec<usize>> = vec![Vec::new(); execution.threads.len()];
         for (position, event) in execution.events.iter().enumerate() {
@@ -99,7 +119,8 @@ impl<'a> Traced<'a> {
         threads.sort_by_cached_key(|&thread| execution.path(thread));
         let mut extraction = Extraction {
             traced: &mut traced,
-            numbers: Numbers::default(),
+            is_shared: shared_cells(execution),
+            targets: Targets::default(),
             known: HashMap::new(),
             known_locks: HashMap::new(),
         };
@@ -175,7 +196,8 @@ fn shared_cells(execution: &Execution) -> Vec<bool> {
 
 struct Extraction<'t, 'a> {
     traced: &'t mut Traced<'a>,
-    numbers: Numbers,
+    targets: Targets,
+    is_shared: Vec<bool>,
     known: HashMap<Manner, usize>,
     known_locks: HashMap<Lockset, usize>,
 }
@@ -212,7 +234,10 @@ impl Extraction<'_, '_> {
         match raw {
             Raw::Access(access) => {
                 let (cell, access_of) = self.traced.execution.accesses[access];
-                let next = self.numbers.cells.len() as u32;
+                let target = self.targets.of_cell(cell, access_of.site);
+                if !self.is_shared[cell.index()] {
+                    return;
+                }
                 let effect = match access_of.writes {
                     true => Effect::Write,
                     false => Effect::Read,
@@ -223,7 +248,7 @@ impl Extraction<'_, '_> {
                 open.touches.push((access, open.steps.len()));
                 open.steps.push(Step {
                     effect,
-                    target: *self.numbers.cells.entry(cell).or_insert(next),
+                    target,
                     site: access_of.site,
                 });
                 self.record(open, access);
@@ -264,10 +289,9 @@ impl Extraction<'_, '_> {
     }
 
     fn add_lock(&mut self, open: &mut Open, effect: Effect, object: ObjectId, site: SiteId) {
-        let next = self.numbers.locks.len() as u32;
         open.steps.push(Step {
             effect,
-            target: *self.numbers.locks.entry(object).or_insert(next),
+            target: self.targets.of_lock(object, site),
             site,
         });
     }
@@ -317,5 +341,125 @@ impl Extraction<'_, '_> {
         for (touch, (_, step)) in touches.iter_mut().zip(open.touches.drain(..)) {
             (touch.manner, touch.step) = (index, step);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! A loop that gives a lock back more often than it has taken it, which no guard does: so the executions are made by
+    //! hand.
+
+    use super::*;
+    use crate::analysis::manners::{Decided, predict};
+    use crate::base::outcome::Outcome;
+    use crate::base::reply::{Grant, Reply};
+    use crate::model::access::Access;
+    use crate::model::event::Event;
+    use crate::model::operation::Operation;
+    use crate::object::{Call, Object, mutex};
+
+    /// Adds an event at a line of the example, which stands for its site.
+    fn add(execution: &mut Execution, thread: ThreadId, line: usize, operation: Operation) {
+        let own = |event: &&Event| event.id.thread == thread;
+        let index = execution.events.iter().filter(own).count() as u32;
+        let takes = matches!(
+            operation,
+            Operation::Call {
+                call: Call::Mutex(mutex::Call::Lock),
+                ..
+            }
+        );
+        execution.events.extend([Event {
+            id: EventId { thread, index },
+            operation,
+            source: None,
+            outcome: Outcome::FIRST,
+            reply: match takes {
+                true => Reply::grant(Grant::Taken { poisoned: false }),
+                false => Reply::DONE,
+            },
+            site: SiteId::new(line),
+        }]);
+    }
+
+    fn access(execution: &mut Execution, thread: ThreadId, line: usize, writes: bool) {
+        let own = |event: &&Event| event.id.thread == thread;
+        let index = execution.events.iter().filter(own).count() as u32;
+        let access = Access {
+            thread,
+            index,
+            writes,
+            made: false,
+            atomic: false,
+            site: SiteId::new(line),
+            after: execution.events.len(),
+        };
+        execution.accesses.push((CellId::new(0), access));
+    }
+
+    /// The first thread locks once and unlocks in each of some rounds; the second reads under the lock.
+    fn rounds(count: usize) -> Execution {
+        let mut execution = Execution::default();
+        let call = |call| Operation::Call {
+            object: ObjectId::new(0),
+            call: Call::Mutex(call),
+        };
+        execution.objects.push(Object::Mutex(Default::default()));
+        execution.cells = 1;
+        let main = execution.add_thread(None);
+        add(&mut execution, main, 0, Operation::Begin);
+        let threads = [0, 1].map(|_| {
+            add(&mut execution, main, 0, Operation::Spawn);
+            let spawn = execution.events.last().map(|event| event.id);
+            let thread = execution.add_thread(spawn);
+            let begin = execution.events.len();
+            add(&mut execution, thread, 0, Operation::Begin);
+            execution.events[begin].source = spawn;
+            thread
+        });
+        let [first, second] = threads;
+        add(&mut execution, first, 1, call(mutex::Call::Lock));
+        for _ in 0..count {
+            access(&mut execution, first, 3, true);
+            add(
+                &mut execution,
+                first,
+                4,
+                call(mutex::Call::Unlock { poison: false }),
+            );
+        }
+        add(&mut execution, second, 20, call(mutex::Call::Lock));
+        access(&mut execution, second, 21, false);
+        add(
+            &mut execution,
+            second,
+            22,
+            call(mutex::Call::Unlock { poison: false }),
+        );
+        execution
+    }
+
+    #[test]
+    fn rounds_after_the_second_make_no_new_group() {
+        let mut decided = Decided::default();
+        for count in 1..=8 {
+            let execution = rounds(count);
+            let traced = Traced::of(&execution);
+            let own = |manner: &&Manner| manner.thread == execution.path(ThreadId::new(1));
+            let own: Vec<_> = traced.manners.iter().filter(own).collect();
+            let lengths: Vec<_> = own.iter().map(|manner| manner.steps.len()).collect();
+            // Lock, write and unlock; from the second round on also a write and an unlock without the lock.
+            match count {
+                1 => assert_eq!(lengths, [3]),
+                _ => assert_eq!(lengths, [3, 1, 1]),
+            }
+            assert_eq!(own[0].kind, Kind::Usual);
+            assert!(own[1..].iter().all(|manner| manner.kind == Kind::Unusual));
+            let races = predict::races(&execution);
+            assert_eq!(races.is_empty(), count == 1, "{count} rounds");
+            let decision = decided.look(&execution);
+            assert_eq!(decision.is_new, count <= 2, "{count} rounds");
+        }
+        assert_eq!(decided.groups(), 2);
     }
 }

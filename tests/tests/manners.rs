@@ -655,6 +655,94 @@ fn a_wait_orders_what_a_lock_does_not() {
     assert_eq!(kinds, [FailureKind::LostWakeup], "{report}");
 }
 
+/// The runs to the first failure of a program, from some seeds; the limit where it is not found.
+fn runs_to_failure(level: Level, kind: FailureKind, program: fn()) -> Vec<u64> {
+    let runs = |seed| {
+        let checker = Checker::new()
+            .strategy(Strategy::Random)
+            .seed(seed)
+            .max_executions(60);
+        let checker = checker
+            .predictions(level)
+            .lock_order(Level::Allow)
+            .shorten(false);
+        let checker = match level {
+            Level::Allow => checker,
+            _ => checker.lock_order(Level::Warn),
+        };
+        let report = checker.run(program);
+        for failure in &report.failures {
+            assert_eq!(failure.kind, kind, "{failure}");
+        }
+        report.runs()
+    };
+    (0..20).map(runs).collect()
+}
+
+/// Lets the other thread pass in nearly every execution.
+fn late() {
+    (0..30).for_each(|_| step());
+}
+
+/// Asserts that predictions find a failure within this number of runs from every seed, and random executions do not.
+fn is_found_within(most: u64, kind: FailureKind, program: fn()) {
+    let with = runs_to_failure(Level::Warn, kind, program);
+    assert!(with.iter().all(|&runs| runs <= most), "{with:?}");
+    let without = runs_to_failure(Level::Allow, kind, program);
+    let missed = without.iter().filter(|&&runs| runs == 60).count();
+    assert!(missed >= 10, "{without:?}");
+}
+
+#[test]
+fn a_race_that_a_lock_hides_is_found_at_once() {
+    is_found_within(2, FailureKind::DataRace, || {
+        two::<Sections>(
+            |sections| {
+                sections.y.1.set(1);
+                section(&sections.x, 1);
+            },
+            |sections| {
+                late();
+                section(&sections.x, 2);
+                sections.y.1.set(2);
+            },
+        );
+    });
+}
+
+#[test]
+fn a_deadlock_that_needs_a_rare_order_is_found_at_once() {
+    is_found_within(2, FailureKind::Deadlock, || {
+        two::<Sections>(
+            |sections| {
+                let _x = sections.x.0.lock().unwrap();
+                let _y = sections.y.0.lock().unwrap();
+            },
+            |sections| {
+                late();
+                let _y = sections.y.0.lock().unwrap();
+                let _x = sections.x.0.lock().unwrap();
+            },
+        );
+    });
+}
+
+#[test]
+fn a_block_that_is_broken_in_a_rare_order_is_found_soon() {
+    // Three plans: the other update in the block of each thread, and between the load and the store of main.
+    is_found_within(6, FailureKind::Panic, || {
+        let value = Arc::new(AtomicI32::new(0));
+        let other = Arc::clone(&value);
+        let thread = thread::spawn(move || {
+            late();
+            other.fetch_add(1, Relaxed);
+        });
+        value.store(value.load(Relaxed) + 1, Relaxed);
+        thread.join().unwrap();
+        assert_eq!(value.load(Relaxed), 2);
+    });
+}
+
 /// A statement of a random program with locks.
 #[derive(Clone, Debug)]
 enum Statement {

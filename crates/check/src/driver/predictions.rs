@@ -139,14 +139,16 @@ impl Worker<'_, '_> {
         self.predictions = known;
     }
 
-    /// Tries to confirm all predictions that have not been tried yet. Returns true if the check is over.
+    /// Tries to confirm all predictions that have not been tried yet, and lock orders if the check predicts. Returns true if the check is over.
     #[inline]
     pub(crate) fn confirm_predictions(
         &mut self,
         body: &(dyn Fn() + Sync),
         place: &'static Location<'static>,
     ) -> bool {
-        !self.predictions.open.is_empty() && self.confirm_all(body, place)
+        let has_suspects = !self.suspects.is_empty() && self.predicts();
+        has_suspects && self.confirm_suspects(body, place)
+            || !self.predictions.open.is_empty() && self.confirm_all(body, place)
     }
 
     #[cold]

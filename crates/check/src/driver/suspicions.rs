@@ -155,15 +155,7 @@ impl Worker<'_, '_> {
         self.context.progress().begin_again();
         let _watch = watchdog::watch(&self.context, self.checker.watchdog, self.deadline);
         while !self.suspects.is_empty() {
-            for Suspect { places, plan } in std::mem::take(&mut self.suspects) {
-                if self.is_over || self.context.progress().is_late() {
-                    return;
-                }
-                let points: Vec<_> = places.into_iter().map(HoldPoint::of_calls).collect();
-                if let (_, Some(plan)) = self.failing_plan(plan.as_slice(), &points, body, place) {
-                    self.run_plan(plan, body, place);
-                }
-            }
+            self.confirm_suspects(body, place);
             let compares = self.context.with_exploration(|e| e.compares_classes());
             if !compares || self.is_over || self.is_spent() || deadline.is_past() {
                 return;
@@ -171,5 +163,23 @@ impl Worker<'_, '_> {
             let budget = whole_budget(self.checker, deadline);
             self.explore(body, place, &budget, name);
         }
+    }
+
+    /// Tries to turn lock order warnings into deadlocks. Returns true if the check is over.
+    pub(super) fn confirm_suspects(
+        &mut self,
+        body: &(dyn Fn() + Sync),
+        place: &'static Location<'static>,
+    ) -> bool {
+        for Suspect { places, plan } in std::mem::take(&mut self.suspects) {
+            if self.is_over || self.context.progress().is_late() {
+                break;
+            }
+            let points: Vec<_> = places.into_iter().map(HoldPoint::of_calls).collect();
+            if let (_, Some(plan)) = self.failing_plan(plan.as_slice(), &points, body, place) {
+                self.run_plan(plan, body, place);
+            }
+        }
+        self.is_over
     }
 }

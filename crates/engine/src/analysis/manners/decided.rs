@@ -15,7 +15,6 @@ pub struct Decided {
     groups: HashSet<Vec<u32>>,
     /// Pairs that need not be examined again: they are protected, or their races are known.
     pairs: HashSet<(u32, u32)>,
-    examined: u64,
 }
 
 /// The result of one execution.
@@ -50,16 +49,24 @@ impl Decided {
         let mut open = HashSet::new();
         for (one, other) in traced.concurrent_pairs() {
             let pair = name(one, other);
-            // Pairs that are not concurrent in this execution may be in another.
-            if self.pairs.insert(pair) {
-                decision.pairs += 1;
-                if !traced.is_protected(one, other) {
-                    open.insert(pair);
-                }
+            if self.pairs.contains(&pair) {
+                continue;
             }
+            decision.pairs += 1;
+            match traced.is_protected(one, other) {
+                true => self.pairs.insert(pair),
+                false => open.insert(pair),
+            };
         }
-        decision.races = traced.races(|one, other| open.contains(&name(one, other)));
-        self.examined += decision.pairs as u64;
+        let mut racy = HashSet::new();
+        decision.races = traced.races(
+            |one, other| open.contains(&name(one, other)),
+            |one, other| {
+                racy.insert(name(one, other));
+            },
+        );
+        // What something else than locks orders in this execution may be unordered in another.
+        self.pairs.extend(racy);
         decision
     }
 
@@ -71,11 +78,6 @@ impl Decided {
     /// Returns the number of race-equivalent groups so far.
     pub fn groups(&self) -> usize {
         self.groups.len()
-    }
-
-    /// Returns the number of pairs compared so far.
-    pub fn examined(&self) -> u64 {
-        self.examined
     }
 }
 

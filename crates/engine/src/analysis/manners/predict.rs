@@ -135,10 +135,12 @@ impl Traced<'_> {
         !both.any(|(first, second)| first.cell == second.cell && self.conflict(first, second))
     }
 
-    /// Returns the predicted races, one for each pair of steps of two manners for which `is_wanted`.
+    /// Returns the predicted races, one for each pair of steps of two manners for which `is_wanted`; passes the
+    /// manners of each on.
     pub(super) fn races(
         &self,
-        mut is_wanted: impl FnMut(usize, usize) -> bool,
+        is_wanted: impl Fn(usize, usize) -> bool,
+        mut found: impl FnMut(usize, usize),
     ) -> Vec<PredictedRace> {
         let mut races = Vec::new();
         let mut known = HashSet::new();
@@ -152,6 +154,7 @@ impl Traced<'_> {
                         && !self.are_ordered(one, other);
                     if is_race {
                         known.insert(key);
+                        found(one.manner, other.manner);
                         races.push(PredictedRace {
                             cell: one.cell,
                             first: one.access,
@@ -167,5 +170,5 @@ impl Traced<'_> {
 
 /// Returns the races that an execution, whose accesses were kept, predicts.
 pub fn races(execution: &Execution) -> Vec<PredictedRace> {
-    Traced::of(execution).races(|_, _| true)
+    Traced::of(execution).races(|_, _| true, |_, _| ())
 }

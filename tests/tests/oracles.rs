@@ -8,6 +8,7 @@ mod axioms;
 mod brute_force;
 mod engine_messages;
 mod estimates;
+mod manners;
 mod mutating;
 mod pointers;
 mod preemptions;

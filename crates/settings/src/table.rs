@@ -327,6 +327,23 @@ macro_rules! settings {
                 book: "also of reading twice under one `RwLock`; nothing, a warning or a failure",
             }
 
+            /// Level of data races that are predicted and not confirmed.
+            ///
+            /// Off by default. With `warn` or `deny`, the first executions of a check predict races: two accesses of one
+            /// cell, one of them a write, that no common lock protects and that only locks order in this execution. More
+            /// executions then try to make both at once, and count as runs. A race that one of them has is a failure of the
+            /// check; one that none of them has is reported at this level, with the reason. A search that runs every class
+            /// needs no predictions, and reports none.
+            predictions(Level): Level = Level::Allow;
+            {
+                kind: SettingKind::Choice(&["allow", "warn", "deny"]),
+                option: is("\"warn\""),
+                variable: is("RADDLE_PREDICTIONS"),
+                flag: is("predictions", "LEVEL"),
+                default: "`allow`",
+                book: "see [Predicted races](predictions.md); a race that an execution confirms is a failure at any other level",
+            }
+
             /// Level of messages that are never received and values that are never dropped.
             ///
             /// A warning by default. Messages left in a `raddle::port::Port` when every thread has ended count.

@@ -455,3 +455,24 @@ fn standard_error_of_a_program_is_hidden_as_its_output_is() {
         replayed.says(&format!("\nnoise of {words}"));
     }
 }
+
+#[test]
+fn a_race_that_a_lock_hides_is_predicted() {
+    let program = build("hidden_race.c", "hidden_race");
+    let sampled = [
+        ("RADDLE_STRATEGY", "random"),
+        ("RADDLE_MAX_EXECUTIONS", "100"),
+    ];
+    run(&program, &[], &sampled).exits(0);
+    let predicting = [sampled[0], sampled[1], ("RADDLE_PREDICTIONS", "warn")];
+    let found = run(&program, &[], &predicting);
+    found
+        .exits(1)
+        .says("data race after 2 executions (predicted)")
+        .says("hidden_race.c:20")
+        .says("hidden_race.c:30");
+    let replayed = run(&program, &[], &[("RADDLE_REPLAY", found.schedule())]);
+    replayed
+        .exits(1)
+        .says("data race after 1 execution (replay)");
+}

@@ -121,6 +121,7 @@ fn enumerate(
         shorten: false,
         lock_order: Level::Allow,
         leaks: Level::Allow,
+        predictions: Level::Allow,
         known_schedules: false,
         ..checker.clone()
     };

@@ -10,6 +10,7 @@ mod known_schedules;
 mod mutants;
 mod pairs;
 mod phases;
+mod predictions;
 #[cfg(target_os = "linux")]
 pub(crate) mod processes;
 mod resume;

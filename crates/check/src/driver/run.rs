@@ -224,6 +224,9 @@ pub(crate) fn run_reporting(
             begun.get_or_insert(old);
         }
         last = phase.name;
+        if worker.confirm_predictions(body, place) {
+            break;
+        }
         (stopped, _) = workers::explore(&mut worker, job, &phase, None);
     }
     search.close(&mut worker, end);
@@ -231,7 +234,12 @@ pub(crate) fn run_reporting(
     drop(watch);
     let before = limit(&worker, stopped);
     if !stopped && !events::is_interrupted() {
+        worker.confirm_predictions(body, place);
         worker.confirm(body, place, last);
+    }
+    // A search that has run every class has seen every race.
+    if !stopped {
+        worker.report_unconfirmed();
     }
     // A search that has run every class has run one order of a free and a use in each.
     let goes_on = worker.report.failures.is_empty() || checker.keep_going;

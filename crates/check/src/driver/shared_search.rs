@@ -219,6 +219,7 @@ fn settings(checker: &Checker) -> Vec<(String, String)> {
         ("keep_going", checker.keep_going.to_string()),
         ("lock_order", level(checker.lock_order)),
         ("leaks", level(checker.leaks)),
+        ("predictions", level(checker.predictions)),
     ];
     let others = others.map(|(name, value)| (name.to_owned(), value));
     let mut all = checkpoint::identity(checker);

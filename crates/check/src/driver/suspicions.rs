@@ -6,17 +6,18 @@ use std::time::Instant;
 
 use raddle_engine::check::Finding;
 use raddle_engine::check::leak;
-use raddle_engine::check::lock_order::{self, LockOrder};
+use raddle_engine::check::lock_order::{self, LockOrder, Nested};
+use raddle_engine::manners::witness::{Point, Values, Witnesses};
 use raddle_engine::object::Object;
-use raddle_engine::{Ending, Execution, SiteId, strategy};
+use raddle_engine::strategy::{HoldPoint, Planned};
+use raddle_engine::{Ending, Execution, SiteId};
 
-use crate::driver::phases::{Budget, Patience, max_runs, whole_budget};
+use crate::driver::phases::{max_runs, whole_budget};
+use crate::driver::predictions::MAX_RANDOM;
 use crate::driver::worker::{MAX_FAILURES, Worker};
 use crate::runtime::watchdog;
 use crate::settings::options::Level;
 
-/// Maximum executions that try to turn a lock order warning into a deadlock.
-const MAX_DIRECTED: u64 = 16;
 /// Number of first executions that are all checked for lock order, and the interval of checks after
 /// them.
 const LOOKED_AT: u64 = 256;
@@ -25,6 +26,27 @@ const LOOK_EVERY: u64 = 64;
 /// True when the execution of this number is examined for suspicions that executions have in common.
 pub(super) fn is_examined(executions: u64) -> bool {
     executions <= LOOKED_AT || executions.is_multiple_of(LOOK_EVERY)
+}
+
+/// Locks that threads take in different orders.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Suspect {
+    /// Sites where each thread takes its second lock.
+    places: Vec<SiteId>,
+    /// A plan in which all of them are there at the same time, if there is one.
+    plan: Option<Vec<Planned>>,
+}
+
+/// Returns a plan in which every thread is about to take its second lock.
+fn meeting(execution: &Execution, circle: &[Nested]) -> Option<Vec<Planned>> {
+    let point = |nested: &Nested| Point {
+        thread: nested.thread,
+        index: nested.index,
+    };
+    let points: Vec<_> = circle.iter().map(point).collect();
+    let witnesses = Witnesses::of(execution);
+    let same = witnesses.together(&points, Values::Same);
+    same.or_else(|| witnesses.together(&points, Values::Any))
 }
 
 impl Worker<'_, '_> {
@@ -36,7 +58,7 @@ impl Worker<'_, '_> {
         match self.suspects.len() as u64 {
             count if count > 0 && is_first => {
                 let own = max_runs(self.checker) / self.checker.workers.get() as u64;
-                (MAX_DIRECTED * count).min(own / 2)
+                (MAX_RANDOM * count).min(own / 2)
             }
             _ => 0,
         }
@@ -105,8 +127,11 @@ impl Worker<'_, '_> {
         if !known && warnings.len() < MAX_FAILURES {
             warnings.push(warning);
             if let Finding::LockOrder(LockOrder::Circle(circle)) = finding {
-                let places = circle.iter().map(|nested| nested.at);
-                self.suspects.push(places.collect());
+                let places = circle.iter().map(|nested| nested.at).collect();
+                let plan = self
+                    .context
+                    .with_execution(|execution, _| meeting(execution, circle));
+                self.suspects.push(Suspect { places, plan });
             }
         }
         false
@@ -130,12 +155,7 @@ impl Worker<'_, '_> {
         self.context.progress().begin_again();
         let _watch = watchdog::watch(&self.context, self.checker.watchdog, self.deadline);
         while !self.suspects.is_empty() {
-            for places in std::mem::take(&mut self.suspects) {
-                if self.is_over || self.context.progress().is_late() {
-                    return;
-                }
-                self.confirm_one(places, body, place);
-            }
+            self.confirm_suspects(body, place);
             let compares = self.context.with_exploration(|e| e.compares_classes());
             if !compares || self.is_over || self.is_spent() || deadline.is_past() {
                 return;
@@ -145,28 +165,21 @@ impl Worker<'_, '_> {
         }
     }
 
-    /// Runs the program along the locks of one warning, and restores the strategy.
-    fn confirm_one(
+    /// Tries to turn lock order warnings into deadlocks. Returns true if the check is over.
+    pub(super) fn confirm_suspects(
         &mut self,
-        places: Vec<SiteId>,
         body: &(dyn Fn() + Sync),
         place: &'static Location<'static>,
-    ) {
-        let strategy = strategy::Holdback::new(places, self.checker.seed);
-        let (before, executions) = self.context.with_exploration(|exploration| {
-            let strategy = strategy::Dispatcher::other(strategy);
-            let before = exploration.world().set_strategy(strategy);
-            exploration.expect_repetitions();
-            (before, exploration.runs() + MAX_DIRECTED)
-        });
-        let executions = executions.min(max_runs(self.checker));
-        let budget = Budget {
-            executions,
-            of_all: executions,
-            until: self.deadline.until(),
-            patience: Patience::Whole,
-        };
-        self.explore(body, place, &budget, "directed");
-        (self.context).with_exploration(|exploration| exploration.world().set_strategy(before));
+    ) -> bool {
+        for Suspect { places, plan } in std::mem::take(&mut self.suspects) {
+            if self.is_over || self.context.progress().is_late() {
+                break;
+            }
+            let points: Vec<_> = places.into_iter().map(HoldPoint::of_calls).collect();
+            if let (_, Some(plan)) = self.failing_plan(plan.as_slice(), &points, body, place) {
+                self.run_plan(plan, body, place);
+            }
+        }
+        self.is_over
     }
 }

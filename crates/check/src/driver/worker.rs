@@ -8,14 +8,16 @@ use std::time::Instant;
 
 use raddle_engine::check::Finding;
 use raddle_engine::coverage::Coverage;
-use raddle_engine::{Ending, Execution, Exploration, Record, SiteId, Tally, strategy};
+use raddle_engine::{Ending, Execution, Exploration, Record, Tally, strategy};
 use raddle_report::{Failure, FailureKind, RecordedExecution, Report, Search};
 
 use crate::driver::auto::{Done, Fit};
 use crate::driver::early_frees::Suspected;
 use crate::driver::phases::{Budget, Patience, max_runs};
+use crate::driver::predictions::Predictions;
 use crate::driver::saturation::Saturation;
 use crate::driver::status::{Numbers, Status};
+use crate::driver::suspicions::Suspect;
 use crate::driver::work_pool::{EndReason, SearchPool};
 use crate::explain::fatal_report::FatalReport;
 use crate::explain::hints::{self, Weak};
@@ -64,10 +66,12 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) seen: Vec<(FailureKind, String)>,
     /// Classes of executions that failed, with the kind of failure.
     failed: HashSet<(u64, Discriminant<FailureKind>)>,
-    /// Sites where threads take locks in different orders.
-    pub(crate) suspects: Vec<Vec<SiteId>>,
+    /// Locks that threads take in different orders.
+    pub(crate) suspects: Vec<Suspect>,
     /// Memory that could be freed before a use of it.
     pub(crate) early_frees: Suspected,
+    /// Races that other executions may have.
+    pub(crate) predictions: Predictions,
     /// A failure that was just added to the report.
     found: Option<Found>,
     /// Failures that other machines have found, as kind and message.
@@ -145,6 +149,7 @@ impl<'a> Worker<'a, '_> {
             failed: HashSet::new(),
             suspects: Vec::new(),
             early_frees: Suspected::default(),
+            predictions: Predictions::default(),
             found: None,
             known_elsewhere: Vec::new(),
             explored_before: 0,
@@ -230,6 +235,7 @@ impl<'a> Worker<'a, '_> {
                 Some(slot) => slot.pool.shared.is_limited(),
             };
             self.context.set_last(is_last);
+            self.keep_accesses(executions);
             if !run_execution(&self.context, body, place) {
                 if self.takes_over() {
                     continue;
@@ -287,7 +293,8 @@ impl<'a> Worker<'a, '_> {
             match finding {
                 Some(finding) => over = self.add_failure(&finding, name),
                 // No time is left to look at an execution that was cut.
-                None if is_cut || !self.may_be_suspicious() => {}
+                None if is_cut => {}
+                None if !self.may_be_suspicious() => self.predict(),
                 None => {
                     if let Some(order) = self.lock_order() {
                         let level = self.checker.lock_order;
@@ -297,6 +304,7 @@ impl<'a> Worker<'a, '_> {
                         over |= self.add_suspicion(&leak, self.checker.leaks, name);
                     }
                     self.suspect_early_frees();
+                    self.predict();
                 }
             }
             self.context.clean_up();
@@ -308,6 +316,10 @@ impl<'a> Worker<'a, '_> {
             }
             if over {
                 self.is_over = true;
+                return true;
+            }
+            // A search goes on to the end of its phase, as it may run every class.
+            if !searches && self.slot.is_none() && self.confirm_predictions(body, place) {
                 return true;
             }
             self.pause();

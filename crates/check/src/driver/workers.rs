@@ -9,13 +9,14 @@ use std::sync::Arc;
 use raddle_engine::coverage::Coverage;
 use raddle_engine::frontier::Item;
 use raddle_engine::strategy::{CoverageGuided, Dispatcher, Exhaustive, Reach};
-use raddle_engine::{Exploration, SiteId, Tally};
+use raddle_engine::{Exploration, Tally};
 use raddle_report::{Failure, Report};
 
 use crate::driver::early_frees::Suspected;
 use crate::driver::phases::{self, Budget, Helpers, Phase};
 #[cfg(target_os = "linux")]
 use crate::driver::processes;
+use crate::driver::suspicions::Suspect;
 use crate::driver::work_pool::{EndReason, SearchPool};
 use crate::driver::worker::{MAX_FAILURES, Worker, WorkerSlot};
 use crate::explain::fatal_report::FatalReport;
@@ -45,7 +46,7 @@ struct HelperResults {
     tally: Tally,
     coverage: Option<Box<Coverage>>,
     report: Report,
-    suspects: Vec<Vec<SiteId>>,
+    suspects: Vec<Suspect>,
     early_frees: Suspected,
     dropped_stacks: usize,
     has_foreign_threads: bool,
@@ -270,9 +271,9 @@ impl Worker<'_, '_> {
         merge(&mut self.report.failures, results.report.failures);
         merge(&mut self.report.warnings, results.report.warnings);
         self.seen = self.report.failures.iter().map(Failure::gist).collect();
-        for places in results.suspects {
-            if !self.suspects.contains(&places) {
-                self.suspects.push(places);
+        for suspect in results.suspects {
+            if !self.suspects.contains(&suspect) {
+                self.suspects.push(suspect);
             }
         }
         self.early_frees.absorb(results.early_frees);

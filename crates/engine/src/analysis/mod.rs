@@ -1,9 +1,10 @@
-//! Analyses of finished executions: checkers, coverage, alternatives and minimisation.
+//! Analyses of finished executions: checkers, access manners, coverage, alternatives and minimisation.
 
 pub mod alternatives;
 pub mod check;
 pub(crate) mod classes;
 pub mod coverage;
 pub mod load_buffering;
+pub mod manners;
 pub mod minimise;
 pub(crate) mod outlook;

@@ -44,6 +44,9 @@ pub enum FailureKind {
     Hang,
     /// Two accesses to a cell, at least one of them a write, without a happens-before edge.
     DataRace,
+    /// Two accesses to a cell that no common lock protects. They did not race, and no execution was found in which they
+    /// do.
+    UnconfirmedRace,
     /// A thread used memory that was freed, dropped or never initialised.
     UseAfterFree,
     /// A native program freed a block that was freed before.
@@ -81,6 +84,7 @@ impl fmt::Display for FailureKind {
             FailureKind::Requirement => "less than required",
             FailureKind::Hang => "hang",
             FailureKind::DataRace => "data race",
+            FailureKind::UnconfirmedRace => "unconfirmed race",
             FailureKind::UseAfterFree => "use after free",
             FailureKind::DoubleFree => "double free",
             FailureKind::Uninitialised => "uninitialised read",

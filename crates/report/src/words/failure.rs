@@ -89,6 +89,7 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::Leak(_) => FailureKind::Leak,
         Finding::Hang { .. } => FailureKind::Hang,
         Finding::DataRace(_) => FailureKind::DataRace,
+        Finding::PredictedRace { .. } => FailureKind::UnconfirmedRace,
         Finding::MemoryError(_) => FailureKind::UseAfterFree,
         Finding::Crash(_) => FailureKind::Crash,
         Finding::ForeignThread(_) => FailureKind::Uncontrolled,

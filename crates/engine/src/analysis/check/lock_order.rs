@@ -33,6 +33,8 @@ pub struct Nested {
     pub taken: ObjectId,
     /// Source location at which it was taken.
     pub at: SiteId,
+    /// Number of events of the thread before it took that lock.
+    pub index: u32,
 }
 
 /// A lock that a thread holds.
@@ -91,6 +93,7 @@ pub fn find(execution: &Execution) -> Option<LockOrder> {
                         since: one.since,
                         taken: object,
                         at: event.site,
+                        index: event.id.index,
                     };
                     if one.object == object {
                         return Some(LockOrder::ReadAgain(nested));

@@ -15,7 +15,8 @@ pub mod race;
 
 use std::time::Duration;
 
-use crate::base::ids::ThreadId;
+use crate::base::ids::{CellId, ThreadId};
+use crate::model::access::Access;
 use crate::model::ending::{Divergence, Ending};
 use crate::model::execution::Execution;
 
@@ -70,6 +71,15 @@ pub enum Finding {
     StackOverflow(ThreadId),
     /// Two unordered accesses of a cell, one of them a write.
     DataRace(race::DataRace),
+    /// Two accesses of a cell that this execution orders and another one may not.
+    PredictedRace {
+        /// The cell.
+        cell: CellId,
+        /// The earlier access in this run.
+        first: Access,
+        /// The later access.
+        second: Access,
+    },
     /// A thread used memory that was freed, dropped or never allocated.
     MemoryError(memory_error::MemoryError),
     /// A thread performed an action for which the system ends the process. Only the front end can

@@ -265,6 +265,27 @@ impl HappensBefore<EveryEvent> {
         all
     }
 
+    /// Computes the clocks of an execution that has ended as if some of its calls did not synchronize. `woken_by` names
+    /// the notification that a wake-up depends on.
+    pub(crate) fn without(
+        execution: &Execution,
+        is_left_out: impl Fn(&Event) -> bool,
+        woken_by: impl Fn(EventId) -> Option<EventId>,
+    ) -> Self {
+        let mut all = Self::default();
+        all.begin(execution);
+        for event in &execution.events {
+            match woken_by(event.id) {
+                Some(notification) => {
+                    synchronizes_with(&mut all.at(event.id), Some(notification));
+                }
+                None if is_left_out(event) => all.at(event.id).complete(),
+                None => all.record(event, execution),
+            }
+        }
+        all
+    }
+
     /// Records an event as [`record`](Self::record) does, but each event depends on its source,
     /// whatever its ordering.
     fn record_causes(&mut self, event: &Event, execution: &Execution) {

@@ -1,8 +1,9 @@
-//! Delays threads at given source locations, so that they are there at the same time.
+//! Delays threads at given points, so that they are there at the same time.
 //!
-//! This tests whether locks taken in different orders can deadlock. Every thread that is about to
-//! take its second lock waits until no other thread can run. If each then holds a lock that another
-//! one wants, that is a deadlock. (DeadlockFuzzer, Joshi et al., PLDI 2009, does the same.)
+//! This tests whether locks taken in different orders can deadlock, and whether two accesses can race. Every thread
+//! that is about to take its second lock, or that has made its access, waits until no other thread can run. If each
+//! then holds a lock that another one wants, that is a deadlock; and what another thread accesses meanwhile is not
+//! ordered after the access. (DeadlockFuzzer, Joshi et al., PLDI 2009, and RaceFuzzer, Sen, PLDI 2008, do the same.)
 
 use crate::base::ids::{SiteId, ThreadId};
 use crate::base::outcome::Outcome;
@@ -10,21 +11,54 @@ use crate::base::rng::Rng;
 use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
 use crate::model::operation::Operation;
+use crate::model::schedule::ThreadPath;
 use crate::world::State;
 use crate::world::strategy::Strategy;
 
-/// Random walks that reach given source locations as late as possible.
+/// A point at which threads are delayed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HoldPoint {
+    /// The thread; `None` stands for all threads, which are delayed at calls only.
+    thread: Option<ThreadPath>,
+    /// Site of the pending operation.
+    at: SiteId,
+}
+
+impl HoldPoint {
+    /// Returns the point before the calls at a site.
+    pub fn of_calls(at: SiteId) -> Self {
+        HoldPoint { thread: None, at }
+    }
+
+    /// Returns the point of one thread before its operations at a site.
+    pub fn of_thread(thread: ThreadPath, at: SiteId) -> Self {
+        HoldPoint {
+            thread: Some(thread),
+            at,
+        }
+    }
+
+    fn holds(&self, state: &State, thread: ThreadId) -> bool {
+        let is_it = || match &self.thread {
+            None => matches!(state.pending(thread), Operation::Call { .. }),
+            Some(path) => state.execution().path(thread) == *path,
+        };
+        self.at == state.pending_site(thread) && is_it()
+    }
+}
+
+/// Random walks that leave given points as late as possible.
 #[derive(Debug)]
 pub struct Holdback {
-    places: Vec<SiteId>,
+    points: Vec<HoldPoint>,
     rng: Rng,
 }
 
 impl Holdback {
-    /// Creates a strategy that delays threads about to make a call at one of these locations.
-    pub fn new(places: Vec<SiteId>, seed: u64) -> Self {
+    /// Creates a strategy that delays threads at these points.
+    pub fn new(points: Vec<HoldPoint>, seed: u64) -> Self {
         Holdback {
-            places,
+            points,
             rng: Rng::new(seed),
         }
     }
@@ -40,10 +74,8 @@ impl Strategy for Holdback {
     }
 
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
-        let is_held = |&thread: &ThreadId| {
-            matches!(state.pending(thread), Operation::Call { .. })
-                && self.places.contains(&state.pending_site(thread))
-        };
+        let is_held =
+            |&thread: &ThreadId| self.points.iter().any(|point| point.holds(state, thread));
         let mut threads: Vec<ThreadId> = state.enabled().to_vec();
         if threads.iter().any(|thread| !is_held(thread)) {
             threads.retain(|thread| !is_held(thread));

@@ -19,7 +19,7 @@ mod urw;
 pub use delay::Delay;
 pub use enumerate::Enumerate;
 pub use history::History;
-pub use holdback::Holdback;
+pub use holdback::{HoldPoint, Holdback};
 pub use noise::Noise;
 pub use pct::Pct;
 pub use pos::Pos;

@@ -80,6 +80,18 @@ pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Mark> {
                 }
             }
         }
+        Finding::PredictedRace {
+            cell,
+            first,
+            second,
+        } => {
+            let cell = context.things.cell_title(cell.index());
+            for (access, is_primary) in [(second, true), (first, false)] {
+                let does = if access.writes { "writes" } else { "reads" };
+                let what = format!("{} {does} {cell} here", trace.title(access.thread));
+                list.add(access.site, what, is_primary);
+            }
+        }
         Finding::MemoryError(error) => {
             let who = trace.title(error.thread);
             let what = format!("{who} uses {} here that does not exist", error.what);

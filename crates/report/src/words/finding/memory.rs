@@ -3,7 +3,7 @@
 use raddle_engine::check::memory_error::{Fate, MemoryError, Moment};
 use raddle_engine::check::race::{DataRace, Link, RaceSide, Why};
 use raddle_engine::memory::races::Access;
-use raddle_engine::{Operation, SiteId, ThreadId};
+use raddle_engine::{CellId, Operation, SiteId, ThreadId};
 
 use crate::words::finding::context::FindingContext;
 use crate::words::things::access_verb;
@@ -45,6 +45,21 @@ impl FindingContext<'_> {
             format!(", after `{what}`{}", self.at(last.site))
         });
         format!(" by {}{last}", self.trace.title(thread))
+    }
+
+    /// Describes a race that this execution does not have.
+    pub(crate) fn predicted_race(&self, cell: CellId, first: &Access, second: &Access) -> String {
+        let name = self.things.cell_title(cell.index());
+        let chains = [first, second].map(|access| self.chain(access));
+        format!(
+            "{}{}\n{}, and no lock is held at both{}\n\
+             help: let one lock protect the value at both places; if something else orders the two in every \
+             execution, `predictions(Level::Allow)`",
+            self.access(first, name),
+            chains[0],
+            self.access(second, name),
+            chains[1],
+        )
     }
 
     pub(crate) fn data_race(&self, race: &DataRace) -> String {

@@ -21,6 +21,11 @@ impl FindingContext<'_> {
             Finding::Leak(leaks) => self.leaks(leaks),
             Finding::Hang { thread, limit } => self.hangs(*thread, *limit),
             Finding::DataRace(race) => self.data_race(race),
+            Finding::PredictedRace {
+                cell,
+                first,
+                second,
+            } => self.predicted_race(*cell, first, second),
             Finding::MemoryError(error) => self.memory_error(error),
             Finding::Crash(thread) => self.crashed(*thread),
             Finding::ForeignThread(used) => self.foreign_thread(used),

@@ -1,0 +1,367 @@
+//! Predictions: failures that another order of critical sections or accesses may have, and the executions that
+//! confirm them.
+//!
+//! An execution that passes predicts data races and blocks that are not atomic. For each of them the check runs the
+//! predicted order: one that keeps all values if there is one, else one that does not, and for a race at last random
+//! ones that hold each thread back after its access. An execution that fails is run again as a part of the check, so
+//! that its failure has a schedule like any other. A race that no execution confirms is reported at the level of the
+//! setting, with the reason. A block that is not atomic is no failure unless an execution fails.
+
+use std::collections::{HashMap, HashSet};
+use std::panic::Location;
+
+use raddle_engine::check::Finding;
+use raddle_engine::manners::witness::{Values, Witnesses};
+use raddle_engine::manners::{Decided, blocks};
+use raddle_engine::memory::races::Access;
+use raddle_engine::strategy::{Dispatcher, Guided, HoldPoint, Holdback, Planned};
+use raddle_engine::{CellId, Event, Execution, Exploration, SiteId};
+use raddle_report::Failure;
+
+use crate::driver::phases::{Budget, Patience, max_runs};
+use crate::driver::suspicions::is_examined;
+use crate::driver::worker::{MAX_FAILURES, Worker};
+use crate::runtime::{run_execution, watchdog};
+use crate::settings::options::Level;
+
+/// Name of the search in reports of confirmed predictions.
+const NAME: &str = "predicted";
+/// Maximum number of races predicted for one pair of places: one may be impossible where another is not.
+const MAX_ALIKE: u32 = 3;
+/// Maximum predicted races of one check, and maximum predicted blocks.
+const MAX_PREDICTED: usize = 128;
+/// Maximum random executions that try to confirm one prediction.
+pub(super) const MAX_RANDOM: u64 = 16;
+/// Maximum accesses of an execution in which races are predicted, and maximum events: all pairs of some are compared.
+const MAX_ACCESSES: usize = 100_000;
+const MAX_EVENTS: usize = 20_000;
+
+/// Two places of a predicted race, in ascending order.
+type Places = [SiteId; 2];
+
+/// The predictions of a worker.
+#[derive(Default)]
+pub(crate) struct Predictions {
+    decided: Decided,
+    by_places: HashMap<Places, u32>,
+    races: usize,
+    blocks: HashSet<[SiteId; 3]>,
+    open: Vec<Prediction>,
+    /// True while a plan is run, from which nothing is predicted.
+    is_confirming: bool,
+    confirmed: HashSet<Places>,
+    unconfirmed: Vec<(Places, Failure)>,
+}
+
+/// A failure that another execution may have.
+struct Prediction {
+    plans: Vec<Vec<Planned>>,
+    race: Option<PredictedRace>,
+}
+
+struct PredictedRace {
+    places: Places,
+    points: Vec<HoldPoint>,
+    /// True when the first plan keeps all values.
+    has_witness: bool,
+    failure: Failure,
+}
+
+/// A predicted race before it has the text of a report.
+struct NewRace {
+    places: Places,
+    cell: CellId,
+    accesses: [Access; 2],
+    points: Vec<HoldPoint>,
+    plans: Vec<Vec<Planned>>,
+    has_witness: bool,
+}
+
+impl Worker<'_, '_> {
+    /// True when failures are predicted from the executions of this worker.
+    #[inline]
+    fn predicts(&self) -> bool {
+        let checker = self.checker;
+        let is_first = || self.slot.as_ref().is_none_or(|slot| slot.number == 0);
+        checker.predictions != Level::Allow
+            && is_first()
+            && !self.predictions.is_confirming
+            && !checker.replays()
+            && !checker.is_directed()
+    }
+
+    /// Prepares the next execution after this number of them.
+    #[inline]
+    pub(super) fn keep_accesses(&self, executions: u64) {
+        if self.predicts() {
+            let keep = is_examined(self.explored_before + executions + 1);
+            (self.context).with_exploration(|exploration| exploration.world().keep_accesses(keep));
+        }
+    }
+
+    /// Predicts failures from the execution that has just passed.
+    #[inline]
+    pub(super) fn predict(&mut self) {
+        if self.predicts() {
+            self.look_for_predictions();
+        }
+    }
+
+    #[cold]
+    fn look_for_predictions(&mut self) {
+        let mut known = std::mem::take(&mut self.predictions);
+        let new = self.context.with_execution(|execution, executions| {
+            let is_small = execution.accesses.len() <= MAX_ACCESSES
+                && execution.events.len() <= MAX_EVENTS
+                && execution.threads.len() > 1;
+            match is_small && is_examined(self.explored_before + executions) {
+                true => known.look(execution),
+                false => Vec::new(),
+            }
+        });
+        for race in new {
+            let [first, second] = race.accesses;
+            let finding = Finding::PredictedRace {
+                cell: race.cell,
+                first,
+                second,
+            };
+            known.open.push(Prediction {
+                plans: race.plans,
+                race: Some(PredictedRace {
+                    places: race.places,
+                    points: race.points,
+                    has_witness: race.has_witness,
+                    failure: self.named_failure(&finding, NAME),
+                }),
+            });
+        }
+        self.predictions = known;
+    }
+
+    /// Tries to confirm all predictions that have not been tried yet, and lock orders if the check predicts. Returns true if the check is over.
+    #[inline]
+    pub(crate) fn confirm_predictions(
+        &mut self,
+        body: &(dyn Fn() + Sync),
+        place: &'static Location<'static>,
+    ) -> bool {
+        let has_suspects = !self.suspects.is_empty() && self.predicts();
+        has_suspects && self.confirm_suspects(body, place)
+            || !self.predictions.open.is_empty() && self.confirm_all(body, place)
+    }
+
+    #[cold]
+    fn confirm_all(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) -> bool {
+        for Prediction { plans, race } in std::mem::take(&mut self.predictions.open) {
+            let confirmed = &mut self.predictions.confirmed;
+            if race
+                .as_ref()
+                .is_some_and(|race| confirmed.contains(&race.places))
+            {
+                continue;
+            }
+            let is_over = self.is_spent() || self.context.progress().is_late();
+            let points = race.as_ref().map_or(&[][..], |race| &race.points);
+            let (runs, found) = match is_over {
+                true => (0, None),
+                false => self.failing_plan(&plans, points, body, place),
+            };
+            match (found, race) {
+                (Some(plan), race) => {
+                    (self.predictions.confirmed).extend(race.map(|race| race.places));
+                    if self.run_plan(plan, body, place) {
+                        return true;
+                    }
+                }
+                (None, Some(race)) => self.predictions.leave(race, runs),
+                (None, None) => {}
+            }
+        }
+        false
+    }
+
+    /// Runs some plans, and then random executions that hold threads back at some points. Returns the plan of the first
+    /// execution that fails, and the number of random ones. Executions that pass count as runs.
+    pub(super) fn failing_plan(
+        &self,
+        plans: &[Vec<Planned>],
+        points: &[HoldPoint],
+        body: &(dyn Fn() + Sync),
+        place: &'static Location<'static>,
+    ) -> (u64, Option<Vec<Planned>>) {
+        for plan in plans {
+            let strategy = Dispatcher::other(Guided::new(plan.clone()));
+            if let (_, Some(plan)) = self.first_failure(strategy, 1, body, place) {
+                return (0, Some(plan));
+            }
+        }
+        if points.is_empty() {
+            return (0, None);
+        }
+        let strategy = Holdback::new(points.to_vec(), self.checker.seed);
+        self.first_failure(Dispatcher::other(strategy), MAX_RANDOM, body, place)
+    }
+
+    /// Runs the program in an exploration of its own up to the first failure. Returns the number of runs, and the plan
+    /// of the failure.
+    fn first_failure(
+        &self,
+        strategy: Dispatcher,
+        runs: u64,
+        body: &(dyn Fn() + Sync),
+        place: &'static Location<'static>,
+    ) -> (u64, Option<Vec<Planned>>) {
+        let exploration = Exploration::new(strategy, self.checker.limits());
+        let context = self.checker.context(exploration, self.fatal.clone());
+        context.share_places(&self.context.places());
+        let _watch = watchdog::watch(&context, self.checker.watchdog, self.deadline);
+        for run in 0..runs {
+            let is_spent = self.context.with_exploration(|e| e.runs()) >= max_runs(self.checker);
+            let is_late = self.deadline.is_past() || context.progress().is_late();
+            if is_spent || is_late || !run_execution(&context, body, place) {
+                return (run, None);
+            }
+            let failing = context.with_exploration(|exploration| {
+                let finding = exploration.finish();
+                let fails = finding.is_some_and(|it| !matches!(*it, Finding::Nondeterminism(_)));
+                let execution = exploration.execution();
+                fails.then(|| Planned::of(execution, 0..execution.events.len()))
+            });
+            context.clean_up();
+            if failing.is_some() {
+                return (run, failing);
+            }
+            // One that fails counts when the check runs it.
+            self.context
+                .with_exploration(|exploration| exploration.add_runs(1));
+        }
+        (runs, None)
+    }
+
+    /// Runs a plan as an execution of the check. Returns true if the check is over.
+    pub(super) fn run_plan(
+        &mut self,
+        plan: Vec<Planned>,
+        body: &(dyn Fn() + Sync),
+        place: &'static Location<'static>,
+    ) -> bool {
+        let strategy = Dispatcher::other(Guided::new(plan));
+        let executions = self.context.with_exploration(|e| e.runs()) + self.reserve() + 1;
+        let before = self.context.with_exploration(|exploration| {
+            let before = exploration.world().set_strategy(strategy);
+            exploration.expect_repetitions();
+            before
+        });
+        let budget = Budget {
+            executions,
+            of_all: executions,
+            until: self.deadline.until(),
+            patience: Patience::Whole,
+        };
+        self.predictions.is_confirming = true;
+        self.explore(body, place, &budget, NAME);
+        self.predictions.is_confirming = false;
+        (self.context).with_exploration(|exploration| exploration.world().set_strategy(before));
+        self.is_over
+    }
+
+    /// Reports the predicted races that no execution has confirmed.
+    pub(crate) fn report_unconfirmed(&mut self) {
+        let Predictions {
+            confirmed,
+            unconfirmed,
+            ..
+        } = std::mem::take(&mut self.predictions);
+        for (places, failure) in unconfirmed {
+            let list = match self.checker.predictions {
+                Level::Deny => &mut self.report.failures,
+                _ => &mut self.report.warnings,
+            };
+            let is_known = list.iter().any(|other| other.message == failure.message);
+            if !confirmed.contains(&places) && !is_known && list.len() < MAX_FAILURES {
+                list.push(failure);
+            }
+        }
+    }
+}
+
+/// Returns the point at which the thread of an access waits after it: its next event.
+fn point_after(execution: &Execution, access: &Access) -> Option<HoldPoint> {
+    let is_next =
+        |event: &&Event| event.id.thread == access.thread && event.id.index == access.index;
+    let later = &execution.events[access.after.min(execution.events.len())..];
+    let next = later.iter().find(is_next)?;
+    let thread = execution.path(access.thread);
+    Some(HoldPoint::of_thread(thread, next.site))
+}
+
+impl Predictions {
+    /// Adds the blocks that an execution predicts, and returns the races. Earlier executions have predicted none of
+    /// them.
+    fn look(&mut self, execution: &Execution) -> Vec<NewRace> {
+        let witnesses = Witnesses::of(execution);
+        let left = MAX_PREDICTED.saturating_sub(self.blocks.len());
+        let blocks = blocks::broken(execution, &witnesses, &mut self.blocks, left);
+        self.open.extend(blocks.into_iter().map(|block| Prediction {
+            plans: vec![block.plan],
+            race: None,
+        }));
+        if execution.accesses.is_empty() {
+            return Vec::new();
+        }
+        let mut new = Vec::new();
+        for race in self.decided.look(execution).races {
+            let accesses = race.accesses(execution);
+            let mut places = accesses.map(|access| access.site);
+            places.sort();
+            let count = self.by_places.entry(places).or_default();
+            let is_known = self.confirmed.contains(&places) || *count >= MAX_ALIKE;
+            if is_known || self.races >= MAX_PREDICTED {
+                continue;
+            }
+            *count += 1;
+            self.races += 1;
+            let plan = |values| witnesses.of_race(race.first, race.second, values);
+            let witness = plan(Values::Same);
+            let has_witness = witness.is_some();
+            new.push(NewRace {
+                places,
+                cell: race.cell,
+                points: (accesses.iter())
+                    .filter_map(|access| point_after(execution, access))
+                    .collect(),
+                accesses,
+                plans: witness.or_else(|| plan(Values::Any)).into_iter().collect(),
+                has_witness,
+            });
+        }
+        new
+    }
+
+    /// Keeps a race that is not confirmed for the report.
+    fn leave(&mut self, race: PredictedRace, runs: u64) {
+        let PredictedRace {
+            places,
+            has_witness,
+            mut failure,
+            ..
+        } = race;
+        let random = match runs {
+            1 => "the one random execution".to_owned(),
+            runs => format!("{runs} random executions"),
+        };
+        failure.notes.push(match (runs, has_witness) {
+            (0, _) => "not confirmed: the runs or the time of the check were over".to_owned(),
+            (_, true) => format!(
+                "not confirmed: no race in {random}, nor in the order in which both accesses should be made at once, \
+                 so something orders them that is no operation"
+            ),
+            (_, false) => format!(
+                "not confirmed: no race in {random}; the threads would have to read other values, or to pass their \
+                 critical sections in another order"
+            ),
+        });
+        self.unconfirmed.push((places, failure));
+    }
+}

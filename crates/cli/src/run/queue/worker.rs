@@ -148,6 +148,8 @@ struct Worker<'a> {
     pace: Pace,
     /// The time of the last commit, or the first lease.
     since: Instant,
+    /// What generations of streams before this one of this search have learned.
+    lessons: Option<((String, u32), Vec<String>)>,
     /// Number of processes started.
     started: usize,
     directory: PathBuf,
@@ -163,6 +165,7 @@ impl<'a> Worker<'a> {
             process: None,
             pace: Pace::new(work.slice),
             since: Instant::now(),
+            lessons: None,
             started: 0,
             directory: work.directory.join(format!("worker-{number}")),
         })
@@ -188,7 +191,7 @@ impl<'a> Worker<'a> {
                 }
                 Next::NoRun => match self.wait_for_run(RETURN) {
                     // The server had lost the run, and the front end has started it again.
-                    Ok(true) => self.process = None,
+                    Ok(true) => self.forget(),
                     Ok(false) | Err(Problem::NoRun) => return Ok(()),
                     Err(problem) => return Err(problem),
                 },
@@ -233,6 +236,7 @@ impl<'a> Worker<'a> {
             pieces: slice.pieces,
             known: lease.known.clone(),
             runs: lease.granted,
+            lessons: self.lessons(lease)?,
         };
         let name = SearchName::of_text(&lease.search).ok_or_else(|| Problem::NoSuchTest {
             test: lease.search.clone(),
@@ -295,6 +299,23 @@ impl<'a> Worker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Returns what generations before that of a part have learned. What its own generation learns meanwhile is left
+    /// out, because that depends on which of its streams have ended.
+    fn lessons(&mut self, lease: &Lease) -> Result<Vec<String>, Problem> {
+        let generation = Part::generation(&lease.text);
+        let of = (lease.search.clone(), generation);
+        if generation > 0 && self.lessons.as_ref().is_none_or(|(known, _)| *known != of) {
+            let facts = self.queue.search(&lease.search)?.unwrap_or_default().facts;
+            let is_earlier = |detail: &str| detail.parse().is_ok_and(|it: u32| it < generation);
+            let lessons = facts
+                .into_iter()
+                .filter(|(fact, detail)| fact.starts_with(Part::LESSON) && is_earlier(detail));
+            self.lessons = Some((of, lessons.map(|(fact, _)| fact).collect()));
+        }
+        let lessons = self.lessons.as_ref().filter(|_| generation > 0);
+        Ok(lessons.map_or(Vec::new(), |(_, lessons)| lessons.clone()))
     }
 
     /// Judges a change of operations and commits the judgement.
@@ -410,7 +431,13 @@ impl<'a> Worker<'a> {
     /// would not examine again what it has found in this part.
     fn drop_late(&mut self) {
         self.work.counts.late.fetch_add(1, Relaxed);
+        self.forget();
+    }
+
+    /// Drops everything that belongs to a search, which may be another one of the same name from now on.
+    fn forget(&mut self) {
         self.process = None;
+        self.lessons = None;
     }
 }
 

@@ -128,8 +128,13 @@ fn matrix(kind: Kind) {
     let fifty: BTreeMap<String, (u64, u64)> = fifty_seeds()
         .map(|seed| (format!("random {seed}"), fifty_alone(seed)))
         .collect();
+    let counts = std::env::var("RADDLE_MATRIX_WORKERS").unwrap_or("1 2 4 8".to_owned());
+    let counts: Vec<usize> = counts
+        .split(' ')
+        .map(|count| count.parse().unwrap())
+        .collect();
     for disturbance in [Nothing, Kill, Stop, Rollback, Cut, Duplicate] {
-        for count in [1, 2, 4, 8] {
+        for &count in &counts {
             for (test, (classes, sum)) in single {
                 let (front_end, machine) = disturbed(kind, test, count, disturbance);
                 assert_eq!(
@@ -153,7 +158,7 @@ fn matrix(kind: Kind) {
     }
 }
 
-/// By hand: `cargo test-queue -- --ignored --nocapture matrix`.
+/// By hand: `cargo test-queue -- --ignored --nocapture matrix`, with `RADDLE_MATRIX_WORKERS=8` for one number of workers.
 #[test]
 #[ignore = "takes many minutes"]
 fn matrix_on_redis() {

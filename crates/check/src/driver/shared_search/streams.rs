@@ -227,7 +227,7 @@ fn run(
     exploration.remember(&[]);
     if let Some(guided) = exploration.world().guided() {
         lessons.iter().for_each(|&one| guided.cover(one));
-        if generation > 0 {
+        if !lessons.is_empty() {
             guided.has_tried();
         }
     }

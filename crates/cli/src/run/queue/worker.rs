@@ -1,5 +1,6 @@
 //! A worker of a run: leases parts of searches, has the processes of tests or of a program explore them, and commits the results.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
@@ -308,11 +309,7 @@ impl<'a> Worker<'a> {
         let of = (lease.search.clone(), generation);
         if generation > 0 && self.lessons.as_ref().is_none_or(|(known, _)| *known != of) {
             let facts = self.queue.search(&lease.search)?.unwrap_or_default().facts;
-            let is_earlier = |detail: &str| detail.parse().is_ok_and(|it: u32| it < generation);
-            let lessons = facts
-                .into_iter()
-                .filter(|(fact, detail)| fact.starts_with(Part::LESSON) && is_earlier(detail));
-            self.lessons = Some((of, lessons.map(|(fact, _)| fact).collect()));
+            self.lessons = Some((of, lessons(facts, generation)));
         }
         let lessons = self.lessons.as_ref().filter(|_| generation > 0);
         Ok(lessons.map_or(Vec::new(), |(_, lessons)| lessons.clone()))
@@ -441,11 +438,39 @@ impl<'a> Worker<'a> {
     }
 }
 
+/// Returns the facts that streams of generations before this one have learned.
+fn lessons(facts: BTreeMap<String, String>, generation: u32) -> Vec<String> {
+    let is_earlier = |detail: &str| detail.parse().is_ok_and(|it: u32| it < generation);
+    let lessons = facts
+        .into_iter()
+        .filter(|(fact, detail)| fact.starts_with(Part::LESSON) && is_earlier(detail));
+    lessons.map(|(fact, _)| fact).collect()
+}
+
 /// Returns the name of this machine.
 fn host() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     match name.trim() {
         "" => "unknown".to_owned(),
         name => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generation_learns_from_those_before_it() {
+        let facts = [
+            ("lesson a", "0"),
+            ("lesson b", "1"),
+            ("lesson c", "2"),
+            ("lesson d", "10"),
+            ("cut-short", ""),
+        ];
+        let facts = facts.map(|(fact, detail)| (fact.to_owned(), detail.to_owned()));
+        assert_eq!(lessons(facts.clone().into(), 2), ["lesson a", "lesson b"]);
+        assert_eq!(lessons(facts.into(), 0), [""; 0]);
     }
 }

@@ -90,6 +90,9 @@ pub trait Queue: Send {
     /// [`CONTINUED`] is added in the same step, and nothing is done if it is there.
     fn go_on(&mut self, search: &str, item: &str) -> Result<(), Error>;
 
+    /// Sets a fact of a search that has not ended; the last detail is kept. It is no result of an item.
+    fn note(&mut self, search: &str, fact: &str, detail: &str) -> Result<(), Error>;
+
     /// Hands out no more items of a search. It ends when the leased ones are committed, without the items that are
     /// left of them; or at once.
     fn stop(&mut self, search: &str, at_once: bool) -> Result<(), Error>;
@@ -185,6 +188,8 @@ pub struct Results {
     pub findings: Vec<(String, String)>,
     /// The items that are left of the item.
     pub items: Vec<String>,
+    /// The item with which the search goes on if none is left after this commit.
+    pub next: Option<String>,
     /// The different classes that were run, by fingerprint, if they are counted.
     pub classes: Vec<u64>,
     /// True when the search ends with a finding.

@@ -357,6 +357,15 @@ impl Queue for MemoryQueue {
         }
         state.give_back(number, results.sums.get(RUNS).copied().unwrap_or(0));
         state.drop_item(number);
+        let is_over = is_stopping || results.is_over;
+        let left = state.searches.get(&lease.search).map(|search| search.left);
+        if let Some(next) = results
+            .next
+            .as_deref()
+            .filter(|_| !is_over && left == Some(0))
+        {
+            state.add(&lease.search, next);
+        }
         let is_spent = state.is_spent(&lease.search);
         let search = state.searches.get_mut(&lease.search).expect("it is there");
         search.classes = count;
@@ -420,6 +429,15 @@ impl Queue for MemoryQueue {
         state.stopping.remove(search);
         state.budgets.remove(search);
         state.add(search, item);
+        Ok(())
+    }
+
+    fn note(&mut self, search: &str, fact: &str, detail: &str) -> Result<(), Error> {
+        let mut state = self.lock();
+        let there = state.searches.get_mut(search);
+        if let Some(there) = there.filter(|there| there.end.is_none()) {
+            there.facts.insert(fact.to_owned(), detail.to_owned());
+        }
         Ok(())
     }
 

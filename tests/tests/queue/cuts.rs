@@ -95,6 +95,7 @@ impl Check {
                 pieces,
                 known: known.clone(),
                 runs: Some(runs),
+                lessons: Vec::new(),
             };
             ToCheck::Explore(part).write(&mut self.to).unwrap();
             let Some(FromCheck::Results(results)) = FromCheck::read(&mut self.from).unwrap() else {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 
 use crate::commands::{Finished, Machine, Running};
-use crate::programs::{RANDOM, dp_alone, fifty_alone, fifty_seeds, random_alone, rw_alone};
+use crate::programs::{RANDOM, dp_alone, random_alone};
 use crate::proxy::Proxy;
 use crate::server::{Kind, Server, on_both_kinds};
 
@@ -57,11 +57,11 @@ pub fn wait_for_classes(machine: &Machine) {
     }
 }
 
-fn one_two_and_four_workers_run_every_class_once(kind: Kind) {
+fn one_to_eight_workers_run_every_class_once(kind: Kind) {
     let Some(server) = Server::of(kind) else {
         return;
     };
-    for count in [1, 2, 4] {
+    for count in [1, 2, 4, 8] {
         let machine = Machine::new(&server.address());
         let front_end = machine.front_end(FAST);
         let workers: Vec<_> = (0..count).map(|_| machine.worker(&[])).collect();
@@ -285,79 +285,8 @@ fn an_interrupted_front_end_leaves_a_run_that_is_resumed(kind: Kind) {
     assert_eq!(machine.run(&["queue", "status"]).stdout, "no run\n");
 }
 
-/// Runs a test with eight workers, which are killed now and then.
-fn with_eight_workers(server: &Server, test: &str) -> (Finished, Machine) {
-    let machine = Machine::new(&server.address());
-    let start = Instant::now();
-    let mut front_end = machine.front_end(test);
-    let flags = ["--lease", "500ms"];
-    let mut workers: Vec<_> = (0..8).map(|_| machine.worker(&flags)).collect();
-    let mut rng = Rng::with_seed(1);
-    let mut killed = 0;
-    while !front_end.has_ended() {
-        thread::sleep(Duration::from_millis(rng.u64(100..600)));
-        if killed < 12 && !front_end.has_ended() {
-            let at = rng.usize(..workers.len());
-            workers[at].signal("-KILL");
-            workers[at] = machine.worker(&flags);
-            killed += 1;
-        }
-    }
-    let finished = front_end.finish();
-    // A worker that was started too late waits for a run.
-    let seconds = start.elapsed().as_secs_f64();
-    let lost = lost(&finish(workers));
-    println!(
-        "{test}: {seconds:.1} s, {killed} workers killed, {lost} workers lost parts to others"
-    );
-    (finished, machine)
-}
-
-fn larger_searches_with_eight_workers(kind: Kind) {
-    let Some(server) = Server::of(kind) else {
-        return;
-    };
-    for (test, alone) in [
-        ("programs::rw_monitor_sc", rw_alone as fn() -> (u64, u64)),
-        ("programs::dp6", || dp_alone(6)),
-    ] {
-        let (front_end, machine) = with_eight_workers(&server, test);
-        let (classes, sum) = alone();
-        assert_eq!(front_end.classes(), [(test.to_owned(), classes)].into());
-        assert_eq!(machine.sums(), [(test.to_owned(), sum)].into());
-        println!("{test}: {classes} classes");
-    }
-    let (front_end, machine) = with_eight_workers(&server, "programs::fifty");
-    let sums = machine.sums();
-    let finished = front_end.events("finished");
-    assert_eq!(finished.len(), 50, "{front_end:?}");
-    let mut all = 0;
-    // The checks of one test come one after the other.
-    for (seed, event) in fifty_seeds().zip(&finished) {
-        let (classes, sum) = fifty_alone(seed);
-        let name = format!("random {seed}");
-        assert_eq!(event["classes"], classes, "{name}");
-        assert_eq!(sums.get(&name), Some(&sum), "{name}: {sums:?}");
-        all += classes;
-    }
-    println!("fifty random programs: {all} classes");
-}
-
-/// By hand: `cargo test-queue -- --ignored --nocapture larger`.
-#[test]
-#[ignore = "takes minutes"]
-fn larger_searches_with_eight_workers_on_redis() {
-    larger_searches_with_eight_workers(Kind::Redis);
-}
-
-#[test]
-#[ignore = "takes minutes"]
-fn larger_searches_with_eight_workers_on_postgresql() {
-    larger_searches_with_eight_workers(Kind::Postgres);
-}
-
 on_both_kinds! {
-    one_two_and_four_workers_run_every_class_once
+    one_to_eight_workers_run_every_class_once
     random_programs_have_the_classes_of_one_process
     killed_workers_lose_nothing
     stopped_workers_count_nothing_twice

@@ -10,6 +10,7 @@ mod exact;
 mod failing;
 mod launchers;
 mod limits;
+mod matrix;
 mod measured;
 mod monitoring;
 mod moving;

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::commands::{Finished, Machine, Running};
-use crate::programs::bounded_alone;
+use crate::programs::{GUIDED, SEED, bounded_alone, guided_checker, ways_out};
 use crate::server::{Kind, Server, on_both_kinds};
 
 /// The coverage that a check has kept.
@@ -162,6 +162,31 @@ fn streams_cover_what_their_seed_says() {
     }
 }
 
+/// A stream begins with what those of earlier generations have covered, and with nothing of its own generation, whose
+/// streams end in any order.
+fn guided_streams_learn_from_earlier_generations_only(kind: Kind) {
+    let Some(server) = Server::of(kind) else {
+        return;
+    };
+    let run = |test: &str, workers| {
+        let (finished, machine) = shared(&server, test, workers);
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        let sums = machine.sums();
+        (Kept::of(&machine), sums[test])
+    };
+    let body = || ways_out(3);
+    let alone = |executions| crate::samplers::alone(&guided_checker(), SEED, executions, body).sum;
+    // The streams of the first generation are checks of their own.
+    assert_eq!(run("programs::guided", 2).1, alone(300));
+    let test = "programs::guided_for_long";
+    let expected = run(test, 1);
+    assert_eq!(expected.0.executions, GUIDED);
+    assert_ne!(expected.1, alone(GUIDED), "nothing was learned");
+    for workers in [3, 4] {
+        assert_eq!(run(test, workers), expected, "{workers} workers");
+    }
+}
+
 fn a_bound_of_preemptions_is_that_of_one_process(kind: Kind) {
     let Some(server) = Server::of(kind) else {
         return;
@@ -207,5 +232,6 @@ fn a_failure_of_a_shared_search_is_remembered() {
 on_both_kinds! {
     an_exhaustive_search_covers_what_one_process_does
     the_coverage_of_stopped_and_killed_workers_is_that_of_one_process
+    guided_streams_learn_from_earlier_generations_only
     a_bound_of_preemptions_is_that_of_one_process
 }

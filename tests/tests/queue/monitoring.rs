@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::commands::Machine;
-use crate::exact::FIVE;
+use crate::exact::{FIVE, SLOW};
+use crate::programs::dp_alone;
 use crate::server::{Kind, Server, directory, on_both_kinds};
 
 /// The values of a file of metrics, by name and labels.
@@ -77,6 +79,64 @@ fn metrics_and_logs_have_the_numbers_of_the_run(kind: Kind) {
     );
 }
 
+/// The estimate of a search that goes on, which its front end makes: in the status, in the file for monitors and in the
+/// progress. Its interval contains the known number of classes.
+fn a_search_that_goes_on_has_an_estimate(kind: Kind) {
+    let Some(server) = Server::of(kind) else {
+        return;
+    };
+    let machine = Machine::new(&server.address());
+    let front_end = machine.front_end(SLOW);
+    let worker = machine.worker(&["--slice", "20ms"]);
+    let json = || -> Value {
+        let status = machine.run(&["queue", "status", "--json"]).stdout;
+        serde_json::from_str(&status).unwrap_or_default()
+    };
+    let start = Instant::now();
+    let estimate = loop {
+        let status = json();
+        let search = &status["searches"][0];
+        let classes = search["classes"].as_u64().unwrap_or(0);
+        if search["estimate"].is_object() {
+            assert!(
+                classes >= 1_000,
+                "a small search is not estimated: {status}"
+            );
+            break search["estimate"].clone();
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "{status}");
+    };
+    let number = |name: &str| estimate[name].as_u64().unwrap();
+    assert!(
+        (number("low")..=number("high")).contains(&FIVE),
+        "{estimate}"
+    );
+    assert!(number("high") < 2 * FIVE, "{estimate}");
+    let status = machine.run(&["queue", "status"]).stdout;
+    assert!(status.contains(" classes of about "), "{status}");
+    let file = directory("estimate").join("raddle.prom");
+    machine.run(&["queue", "status", "--metrics", file.to_str().unwrap()]);
+    let name = format!("raddle_estimated_classes{{search=\"queue {SLOW}\"}}");
+    let found = metrics(&fs::read_to_string(&file).unwrap());
+    assert_eq!(found[&name], number("classes") as f64);
+    let front_end = front_end.finish();
+    assert_eq!(front_end.classes(), [(SLOW.to_owned(), FIVE)].into());
+    // Its runs are no executions of the search.
+    assert_eq!(machine.sums(), [(SLOW.to_owned(), dp_alone(5).1)].into());
+    let progress = front_end.events("progress");
+    let of_about = |event: &&Value| {
+        event["text"]
+            .as_str()
+            .unwrap()
+            .contains(" classes of about ")
+    };
+    assert!(
+        progress.iter().any(|event| of_about(&event)),
+        "{progress:?}"
+    );
+    worker.finish();
+}
+
 #[test]
 fn a_file_that_cannot_be_written_is_an_error() {
     let Some(server) = Server::start() else {
@@ -94,5 +154,6 @@ fn a_file_that_cannot_be_written_is_an_error() {
 }
 
 on_both_kinds! {
+    a_search_that_goes_on_has_an_estimate
     metrics_and_logs_have_the_numbers_of_the_run
 }

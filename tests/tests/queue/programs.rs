@@ -485,7 +485,7 @@ fn keep_coverage(report: &raddle::Report) {
 }
 
 /// A program with requirements that few classes cover: each way out of the table takes a lock of its own place.
-fn ways_out(philosophers: usize) {
+pub fn ways_out(philosophers: usize) {
     let locks = Arc::new((Mutex::new(0), Mutex::new(0)));
     let other = locks.clone();
     let way = raddle::choose(0..6);
@@ -541,9 +541,22 @@ fn covered_at_random() {
 #[test]
 #[ignore = "run by a queue"]
 fn guided() {
+    keep_coverage(&guided_checker().max_executions(300).run(|| ways_out(3)));
+}
+
+/// Executions of several generations of streams, each of which is guided by what earlier ones have covered.
+#[test]
+#[ignore = "run by a queue"]
+fn guided_for_long() {
+    keep_coverage(&guided_checker().max_executions(GUIDED).run(|| ways_out(3)));
+}
+
+/// Executions of it: 8, 8 and 4 streams of 64.
+pub const GUIDED: u64 = 1_280;
+
+pub fn guided_checker() -> Checker {
     let metric = raddle::Metrics::SYNC_PAIR_DEF_USE;
-    let checker = sampling(Strategy::Coverage { metric });
-    keep_coverage(&checker.max_executions(300).run(|| ways_out(3)));
+    sampling(Strategy::Coverage { metric })
 }
 
 /// The classes within a bound of preemptions.

@@ -128,6 +128,72 @@ fn a_result_is_committed_once() {
 }
 
 #[test]
+fn an_item_follows_when_none_is_left() {
+    on_all(|queue| {
+        queue.open_run(&run()).unwrap();
+        queue.start(&search("a"), "root").unwrap();
+        let with_next = |items: &[&str], next: &str| Results {
+            next: Some(next.to_owned()),
+            ..results(1, items)
+        };
+        let root = leased(queue, LONG);
+        queue
+            .commit(&root, &with_next(&["x", "y"], "second"))
+            .unwrap();
+        let (x, y) = (leased(queue, LONG), leased(queue, LONG));
+        queue.commit(&x, &with_next(&[], "second")).unwrap();
+        assert_eq!(lease(queue, LONG), Next::Empty { has_front: false });
+        queue.commit(&y, &with_next(&[], "second")).unwrap();
+        // A repeated commit adds it no second time.
+        let again = queue.commit(&y, &with_next(&[], "second")).unwrap();
+        assert_eq!(again, Committed::Late);
+        let state = queue.search("a").unwrap().unwrap();
+        assert_eq!((state.left, state.end), (1, None));
+        let second = leased(queue, LONG);
+        assert_eq!(second.text, "second");
+        queue.commit(&second, &results(1, &[])).unwrap();
+        let state = queue.search("a").unwrap().unwrap();
+        assert_eq!((state.left, state.end), (0, Some(End::Exhausted)));
+        assert_eq!(state.sums["executions"], 4);
+        // Nothing follows when a search is stopped, or over.
+        queue.start(&search("b"), "root").unwrap();
+        let root = leased(queue, LONG);
+        queue.stop("b", false).unwrap();
+        queue.commit(&root, &with_next(&[], "second")).unwrap();
+        let state = queue.search("b").unwrap().unwrap();
+        assert_eq!((state.left, state.end), (0, Some(End::Stopped)));
+        queue.start(&search("c"), "root").unwrap();
+        let over = Results {
+            is_over: true,
+            ..with_next(&[], "second")
+        };
+        let root = leased(queue, LONG);
+        queue.commit(&root, &over).unwrap();
+        let state = queue.search("c").unwrap().unwrap();
+        assert_eq!((state.left, state.end), (0, Some(End::Finding)));
+    });
+}
+
+#[test]
+fn a_fact_is_noted_while_a_search_goes_on() {
+    on_all(|queue| {
+        queue.open_run(&run()).unwrap();
+        queue.note("a", "size", "1").unwrap();
+        assert_eq!(queue.search("a").unwrap(), None);
+        queue.start(&search("a"), "root").unwrap();
+        queue.note("a", "size", "1").unwrap();
+        queue.note("a", "size", "2\n").unwrap();
+        let facts = |queue: &mut dyn Queue| queue.search("a").unwrap().unwrap().facts;
+        let expected = [("size".to_owned(), "2\n".to_owned())].into();
+        assert_eq!(facts(queue), expected);
+        let root = leased(queue, LONG);
+        queue.commit(&root, &results(1, &[])).unwrap();
+        queue.note("a", "size", "3").unwrap();
+        assert_eq!(facts(queue), expected);
+    });
+}
+
+#[test]
 fn a_lease_that_is_over_belongs_to_another() {
     on_all(|queue| {
         queue.open_run(&run()).unwrap();

@@ -26,14 +26,19 @@ fn stream_seed(seed: u64, stream: u64) -> u64 {
 
 /// Executions, classes and the sum of fingerprints.
 #[derive(Debug, PartialEq, Eq)]
-struct Sampled {
+pub struct Sampled {
     executions: u64,
     classes: u64,
-    sum: u64,
+    pub sum: u64,
 }
 
 /// Runs the streams one after the other in this process, each as a check.
-fn alone(checker: &Checker, seed: u64, executions: u64, body: impl Fn() + Send + Sync) -> Sampled {
+pub fn alone(
+    checker: &Checker,
+    seed: u64,
+    executions: u64,
+    body: impl Fn() + Send + Sync,
+) -> Sampled {
     let length = (executions / 64).clamp(64, 256);
     let (mut classes, mut sum, mut count) = (BTreeSet::new(), 0, 0);
     for stream in 0..executions.div_ceil(length) {

@@ -1,6 +1,7 @@
 //! Servers of Redis and PostgreSQL: one of each kind that tests share, and those that a test has for itself.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -186,8 +187,9 @@ impl Server {
 
     /// Runs an action, then kills the server and starts it again in the state before the action.
     pub fn undo<T>(&mut self, action: impl FnOnce() -> T) -> T {
-        if self.kind == Kind::Postgres {
-            postgres::write_log(self.port);
+        match self.kind {
+            Kind::Redis => wait_for_log(self.port),
+            Kind::Postgres => postgres::write_log(self.port),
         }
         let state = self.process().state();
         let result = action();
@@ -198,6 +200,24 @@ impl Server {
     fn process(&mut self) -> &mut Process {
         self.own.as_mut().expect("a server of its own")
     }
+}
+
+/// Waits until the log of a server of Redis has all changes so far: while the disk is busy, writes are put off.
+fn wait_for_log(port: u16) {
+    let start = Instant::now();
+    while start.elapsed() < START {
+        let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        connection
+            .write_all(b"INFO persistence\r\nQUIT\r\n")
+            .unwrap();
+        let mut state = String::new();
+        connection.read_to_string(&mut state).unwrap();
+        if state.contains("aof_buffer_length:0\r\n") {
+            return;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    panic!("the server does not write its log");
 }
 
 /// Starts a server that ends with this process, and returns its port.

@@ -10,12 +10,13 @@
 //! sampler are streams.
 
 mod coverage;
+mod estimate;
 mod moved;
 mod results;
 mod streams;
 
 use std::ffi::OsString;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -121,7 +122,7 @@ pub(crate) fn connect(
 /// Returns the parts and the limits of the search of a check.
 ///
 /// `Auto` begins with the exhaustive search, which has one half of the runs and of the time. If that does not end with
-/// every class, streams of its samplers have the other half. There is no estimate, and no search with a bound.
+/// every class, streams of its samplers have the other half. There is no search with a bound.
 fn division(checker: &Checker) -> SharedSearch {
     let milliseconds = checker.max_time.map(|time| time.as_millis() as u64);
     let runs = Some(phases::max_runs(checker)).filter(|&runs| runs < u64::MAX);
@@ -243,6 +244,16 @@ impl Connection {
         }
     }
 
+    /// True when a message has come, or the end of the connection.
+    fn has_message(&mut self) -> bool {
+        // Both ends of this process are one socket, which waits again for everything else.
+        let wait = |connection: &Self, waits: bool| connection.to.set_nonblocking(!waits);
+        wait(self, false).unwrap_or_else(|error| lost(error));
+        let found = self.from.fill_buf().map(drop);
+        wait(self, true).unwrap_or_else(|error| lost(error));
+        !matches!(found, Err(error) if error.kind() == ErrorKind::WouldBlock)
+    }
+
     /// Runs the search: explores parts until the results of all are there. Returns true if the check is over,
     /// and the reason.
     pub(crate) fn explore<'a>(
@@ -259,6 +270,12 @@ impl Connection {
                         None => explore(worker, job, &part, &mut earlier),
                     };
                     self.send(&FromCheck::Results(results));
+                }
+                ToCheck::Estimate => {
+                    let is_over = || self.has_message();
+                    if let Some(estimate) = estimate::estimate(worker, job, is_over) {
+                        self.send(&FromCheck::Estimate(estimate));
+                    }
                 }
                 ToCheck::Totals(totals) => {
                     if let Some(saving) = self.saving.as_ref().filter(|_| job.checker.resume) {

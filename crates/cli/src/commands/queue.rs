@@ -155,7 +155,11 @@ mod on_unix {
                 let classes = front_end::classes(state);
                 format!("{} executions, {classes}", grouped(executions(state)))
             }
-            false => format!("{} classes", grouped(executions(state))),
+            false => format!(
+                "{} classes{}",
+                grouped(executions(state)),
+                front_end::of_all(state)
+            ),
         }
     }
 
@@ -239,6 +243,7 @@ mod on_unix {
                 "sums": state.sums,
                 "parts": state.left,
                 "standing": standing(state),
+                "estimate": front_end::estimate(state),
                 "failures": headlines(state),
             })
         });

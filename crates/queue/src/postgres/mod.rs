@@ -457,6 +457,7 @@ impl Queue for PostgresQueue {
             array(ranks.values().map(u8::to_string)),
             MAX_EXACT_CLASSES.to_string(),
             sums.get(RUNS).copied().unwrap_or(0).to_string(),
+            stored(results.next.as_deref().unwrap_or_default()),
         ];
         match self.value(&steps::COMMIT, &parameters)?.as_deref() {
             Some("done") => Ok(Committed::Done),
@@ -488,6 +489,11 @@ impl Queue for PostgresQueue {
     fn go_on(&mut self, search: &str, item: &str) -> Result<(), Error> {
         let parameters = [search, item, CONTINUED].map(stored);
         self.run(&steps::GO_ON, &parameters)?;
+        Ok(())
+    }
+
+    fn note(&mut self, search: &str, fact: &str, detail: &str) -> Result<(), Error> {
+        self.run(&steps::NOTE, &[search, fact, detail].map(stored))?;
         Ok(())
     }
 

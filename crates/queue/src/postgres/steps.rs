@@ -7,7 +7,7 @@
 //! clock that is wrong only has work done twice, because a commit needs the token.
 
 /// Number of this layout of tables and functions. It changes with them.
-pub const LAYOUT: u32 = 4;
+pub const LAYOUT: u32 = 5;
 
 /// Creates the tables and functions in the schema `@schema@`, which the session searches. In one transaction, alone.
 pub const CREATE: &str = r#"
@@ -149,7 +149,7 @@ END $$;
 CREATE OR REPLACE FUNCTION commit_item(p_item bigint, p_token text, p_search text, p_counted text, p_is_over boolean,
     p_sums text[], p_values bigint[], p_facts text[], p_details text[], p_keys text[], p_findings text[],
     p_items text[], p_gone interval, p_classes bigint[], p_registers integer[], p_ranks integer[], p_exact bigint,
-    p_runs bigint) RETURNS text LANGUAGE plpgsql AS $$
+    p_runs bigint, p_next text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     ending text;
     earlier_count bigint;
@@ -197,6 +197,9 @@ BEGIN
     IF p_is_over THEN
         UPDATE searches SET ended = 'finding' WHERE name = p_search;
         DELETE FROM items WHERE search = p_search;
+    ELSIF ending IS NULL AND p_next <> '' AND NOT EXISTS (SELECT 1 FROM items WHERE search = p_search) THEN
+        INSERT INTO items (search, body) VALUES (p_search, p_next);
+        PERFORM pg_notify('raddle:' || current_schema(), '');
     ELSIF NOT EXISTS (SELECT 1 FROM items WHERE search = p_search) THEN
         UPDATE searches SET ended = CASE WHEN ending IS NULL THEN 'exhausted' ELSE 'stopped' END WHERE name = p_search;
     ELSIF rest = 0 AND NOT EXISTS (SELECT 1 FROM items WHERE search = p_search AND granted > 0) THEN
@@ -251,6 +254,15 @@ BEGIN
     UPDATE searches SET ended = NULL, budget = NULL WHERE name = p_search;
     INSERT INTO items (search, body) VALUES (p_search, p_item);
     PERFORM pg_notify('raddle:' || current_schema(), '');
+END $$;
+
+CREATE OR REPLACE FUNCTION note_fact(p_search text, p_fact text, p_detail text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM 1 FROM searches WHERE name = p_search AND (ended IS NULL OR ended = 'stopping') FOR UPDATE;
+    IF FOUND THEN
+        INSERT INTO facts (search, name, detail) VALUES (p_search, p_fact, p_detail)
+            ON CONFLICT (search, name) DO UPDATE SET detail = excluded.detail;
+    END IF;
 END $$;
 
 CREATE OR REPLACE FUNCTION stop_search(p_search text, p_at_once boolean) RETURNS void LANGUAGE plpgsql AS $$
@@ -316,12 +328,13 @@ pub const HEARTBEAT: Step = Step(
 );
 /// item, token, search, name of the sum before findings, whether the search is over, names and values of sums, names
 /// and details of facts, keys and texts of findings, items, time after which a worker is gone, classes, registers and
-/// their ranks, maximum number of classes that are counted exactly, number of runs
+/// their ranks, maximum number of classes that are counted exactly, number of runs, the item that follows when none is
+/// left or an empty text
 pub const COMMIT: Step = Step(
     "commit",
     "SELECT commit_item($1::bigint, $2, $3, $4, $5::boolean, $6::text[], $7::bigint[], $8::text[], $9::text[], \
      $10::text[], $11::text[], $12::text[], $13::interval, $14::bigint[], $15::integer[], $16::integer[], \
-     $17::bigint, $18::bigint)",
+     $17::bigint, $18::bigint, $19)",
 );
 /// item, token, search, maximum number of problems, the problem or nothing
 pub const ABANDON: Step = Step(
@@ -330,6 +343,8 @@ pub const ABANDON: Step = Step(
 );
 /// search, item, name of the fact
 pub const GO_ON: Step = Step("go_on", "SELECT go_on($1, $2, $3)");
+/// search, fact, detail
+pub const NOTE: Step = Step("note", "SELECT note_fact($1, $2, $3)");
 /// search, whether it ends at once
 pub const STOP: Step = Step("stop", "SELECT stop_search($1, $2::boolean)");
 pub const REMOVE_RUN: Step = Step("remove_run", "SELECT remove_run()");

@@ -379,7 +379,8 @@ impl Queue for RedisQueue {
         let mut words: Vec<String> = vec![lease.item.clone(), lease.token.to_string()];
         let is_over = if results.is_over { "1" } else { "0" };
         let runs = results.sums.get(RUNS).copied().unwrap_or(0).to_string();
-        words.extend([&lease.search, EXECUTIONS, is_over, &exact, &runs].map(str::to_owned));
+        let next = results.next.as_deref().unwrap_or_default();
+        words.extend([&lease.search, EXECUTIONS, is_over, &exact, &runs, next].map(str::to_owned));
         add_results(&mut words, results);
         let classes = results.classes.iter().filter(|_| !lease.is_sketched);
         add_list(&mut words, classes.map(|class| format!("{class:x}")));
@@ -407,6 +408,11 @@ impl Queue for RedisQueue {
 
     fn go_on(&mut self, search: &str, item: &str) -> Result<(), Error> {
         self.run(&scripts::GO_ON, &[search, item, CONTINUED])?;
+        Ok(())
+    }
+
+    fn note(&mut self, search: &str, fact: &str, detail: &str) -> Result<(), Error> {
+        self.run(&scripts::NOTE, &[search, fact, detail])?;
         Ok(())
     }
 

@@ -253,7 +253,7 @@ return 1
 );
 
 /// item, token, search, name of the sum before findings, 1 if the search is over, maximum number of classes that are
-/// counted exactly, number of runs, then six lists, each with the number of its elements first: sums and facts with their values,
+/// counted exactly, number of runs, the item that follows when none is left or an empty text, then six lists, each with the number of its elements first: sums and facts with their values,
 /// findings with their keys, items, classes, registers with their ranks
 pub const COMMIT: Script = Script(
     r"
@@ -269,7 +269,7 @@ if ending and ending ~= 'stopping' then
     drop(id, search)
     return 'late'
 end
-position = 8
+position = 9
 local before = call('HGET', SUMS, search .. '\n' .. ARGV[4]) or '0'
 local first, last = list()
 for at = first, last, 2 do
@@ -314,6 +314,8 @@ for at = first, last, 2 do
 end
 if ARGV[5] == '1' then
     call('HSET', ENDS, search, 'finding')
+elseif call('HGET', LEFT, search) == '0' and not ending and ARGV[8] ~= '' then
+    add(search, ARGV[8])
 elseif call('HGET', LEFT, search) == '0' then
     call('HSET', ENDS, search, ending and 'stopped' or 'exhausted')
 elseif call('HGET', BUDGETS, search) == '0' and call('HGET', GRANTED, search) == '0' then
@@ -387,6 +389,18 @@ call('HDEL', ENDS, search)
 call('HDEL', BUDGETS, search)
 call('HSET', FACTS, fact, '')
 add(search, ARGV[2])
+return 1
+",
+);
+
+/// search, fact, detail
+pub const NOTE: Script = Script(
+    r"
+local search = ARGV[1]
+local ending = call('HGET', ENDS, search)
+if call('HEXISTS', SEARCHES, search) == 1 and (not ending or ending == 'stopping') then
+    call('HSET', FACTS, search .. '\n' .. ARGV[2], ARGV[3])
+end
 return 1
 ",
 );

@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
 
+use crate::data::estimate::Estimate;
+
 /// Maximum length of a name, and of all texts of a message; both far beyond the messages of a check.
 const MAX_NAME: u64 = 64;
 const MAX_LENGTH: usize = 256 << 20;
@@ -28,6 +30,8 @@ pub enum FromCheck {
     },
     /// The results of the last part that was explored.
     Results(PartResults),
+    /// The estimated size of the search.
+    Estimate(Estimate),
 }
 
 /// A message to a check.
@@ -35,6 +39,8 @@ pub enum FromCheck {
 pub enum ToCheck {
     /// A part of the search to explore.
     Explore(Part),
+    /// The size of the search is to be estimated, until another message comes.
+    Estimate,
     /// The search is over; the results are those of all parts.
     Totals(Totals),
     /// The search goes on in a process of its own, later: these are its results so far, and the parts that are left.
@@ -75,6 +81,8 @@ pub struct Part {
     pub known: Vec<String>,
     /// Maximum number of runs, if they are limited.
     pub runs: Option<u64>,
+    /// What earlier generations of streams have learned.
+    pub lessons: Vec<String>,
 }
 
 impl Part {
@@ -82,6 +90,15 @@ impl Part {
     pub const ROOT: &str = "root";
     /// The first word of a part that consists of streams of a sampler.
     pub const STREAMS: &str = "streams";
+
+    /// The first word of a fact that a stream has learned, of which the detail is the generation of the stream.
+    pub const LESSON: &str = "lesson ";
+
+    /// The generation of the streams of the part with this text; the first one is 0.
+    pub fn generation(item: &str) -> u32 {
+        let generation = item.split(' ').nth(3).filter(|_| Part::is_streams(item));
+        generation.and_then(|text| text.parse().ok()).unwrap_or(0)
+    }
 
     /// True when the part with this text consists of streams.
     pub fn is_streams(item: &str) -> bool {
@@ -100,6 +117,8 @@ pub struct PartResults {
     pub failures: Vec<FoundFailure>,
     /// The parts that are left.
     pub items: Vec<String>,
+    /// The part that follows when no part of the search is left.
+    pub next: Option<String>,
     /// The fingerprints of the different classes that were run, if classes can repeat.
     pub classes: Vec<u64>,
     /// True when a failure ends the search.
@@ -166,6 +185,7 @@ impl FromCheck {
                 vec![field("refused", check), field("reason", reason)]
             }
             FromCheck::Results(results) => [vec![field("results", "")], results.fields()].concat(),
+            FromCheck::Estimate(estimate) => vec![field("estimate", estimate.to_text())],
         };
         write(to, &fields)
     }
@@ -203,6 +223,7 @@ impl FromCheck {
                 reason: rest.into_iter().map(|(_, reason)| reason).collect(),
             },
             "results" => FromCheck::Results(PartResults::of_fields(rest)?),
+            "estimate" => FromCheck::Estimate(Estimate::of_text(&value)?),
             _ => return Err(unexpected(&kind)),
         }))
     }
@@ -220,8 +241,10 @@ impl ToCheck {
                 ];
                 fields.extend(part.runs.map(|runs| field("runs", runs)));
                 fields.extend(part.known.iter().map(|headline| field("known", headline)));
+                fields.extend(part.lessons.iter().map(|lesson| field("lesson", lesson)));
                 fields
             }
+            ToCheck::Estimate => vec![field("estimate", "")],
             ToCheck::Totals(totals) => {
                 let mut fields = vec![
                     field("totals", totals.is_exhausted),
@@ -253,12 +276,14 @@ impl ToCheck {
                         "milliseconds" => part.milliseconds = number(&value)?,
                         "pieces" => part.pieces = number(&value)?,
                         "known" => part.known.push(value),
+                        "lesson" => part.lessons.push(value),
                         "runs" => part.runs = Some(number(&value)?),
                         _ => return Err(unexpected(&name)),
                     }
                 }
                 ToCheck::Explore(part)
             }
+            "estimate" => ToCheck::Estimate,
             "totals" => {
                 let mut taken = |name: &str| {
                     let at = rest.iter().position(|(other, _)| other == name);
@@ -282,6 +307,36 @@ impl ToCheck {
     }
 }
 
+impl Estimate {
+    /// The fact of a search with its estimated size.
+    pub const FACT: &str = "estimate";
+
+    /// Returns the estimate as text, for the queue.
+    pub fn to_text(&self) -> String {
+        let Estimate {
+            classes,
+            low,
+            high,
+            samples,
+        } = self;
+        format!("{classes} {low} {high} {samples}")
+    }
+
+    /// Parses the text of an estimate.
+    pub fn of_text(text: &str) -> io::Result<Self> {
+        let numbers = text.split(' ').map(number);
+        match numbers.collect::<io::Result<Vec<u64>>>()?[..] {
+            [classes, low, high, samples] => Ok(Estimate {
+                classes,
+                low,
+                high,
+                samples,
+            }),
+            _ => Err(unexpected(text)),
+        }
+    }
+}
+
 impl PartResults {
     fn fields(&self) -> Fields {
         let mut fields = Fields::new();
@@ -297,6 +352,7 @@ impl PartResults {
         for item in &self.items {
             fields.push(field("item", item));
         }
+        fields.extend(self.next.iter().map(|part| field("next", part)));
         if !self.classes.is_empty() {
             let classes = self.classes.iter().map(|class| format!("{class:x}"));
             fields.push(field("run", classes.collect::<Vec<_>>().join(" ")));
@@ -321,6 +377,7 @@ impl PartResults {
                 }
                 "failure" => results.failures.push(FoundFailure::of_text(&value)?),
                 "item" => results.items.push(value),
+                "next" => results.next = Some(value),
                 "run" => {
                     let class = |text| u64::from_str_radix(text, 16).map_err(|_| unexpected(text));
                     results.classes = value.split(' ').map(class).collect::<io::Result<_>>()?;
@@ -439,13 +496,14 @@ mod tests {
                 headline: "deadlock: of two\nlines".to_owned(),
             }],
             items: vec!["item 1\nend\n".to_owned(), "ä".to_owned()],
+            next: Some("streams 8 16 1".to_owned()),
             classes: vec![u64::MAX, 0, 7],
             is_over: true,
             is_last: true,
         }
     }
 
-    fn from_check() -> [FromCheck; 3] {
+    fn from_check() -> [FromCheck; 4] {
         [
             FromCheck::Search(SharedSearch {
                 check: "a::b".to_owned(),
@@ -462,6 +520,12 @@ mod tests {
                 reason: "no".to_owned(),
             },
             FromCheck::Results(results()),
+            FromCheck::Estimate(Estimate {
+                classes: 7,
+                low: 5,
+                high: u64::MAX,
+                samples: 3,
+            }),
         ]
     }
 
@@ -484,6 +548,7 @@ mod tests {
                 pieces: 4,
                 known: vec!["deadlock: a\nb".to_owned(), String::new()],
                 runs: Some(7),
+                lessons: vec!["lesson covered".to_owned()],
             }),
             ToCheck::Totals(Totals {
                 results: results(),
@@ -494,7 +559,8 @@ mod tests {
                 resume: Some("cargo raddle".to_owned()),
             }),
         ];
-        let messages = messages.into_iter().chain([ToCheck::Keep(results())]);
+        let others = [ToCheck::Keep(results()), ToCheck::Estimate];
+        let messages = messages.into_iter().chain(others);
         for message in messages {
             let mut wire = Vec::new();
             message.write(&mut wire).unwrap();

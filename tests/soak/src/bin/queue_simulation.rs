@@ -120,13 +120,14 @@ fn simulate(count: usize, step: u64) -> (f64, f64, Option<f64>) {
 }
 
 fn main() {
-    println!("workers  step    in the search  server busy  all have a part after");
-    for step in [STEP, 10 * STEP] {
+    println!("workers  servers  step    in the search  server busy  all have a part after");
+    for (step, servers) in [(STEP, 1), (10 * STEP, 1), (STEP, 10), (10 * STEP, 10)] {
         for count in [10, 100, 1_000, 3_000, 10_000] {
-            let (share, load, first) = simulate(count, step);
+            // Each server has an equal share of the parts from the beginning, and of the workers.
+            let (share, load, first) = simulate(count / servers, step);
             let first = first.map_or("never".to_owned(), |first| format!("{first:.1} s"));
             println!(
-                "{count:>7}  {step:>4} µs  {:>11.1} %  {:>9.1} %  {first:>10}",
+                "{count:>7}  {servers:>7}  {step:>4} µs  {:>11.1} %  {:>9.1} %  {first:>10}",
                 100.0 * share,
                 100.0 * load
             );

@@ -39,6 +39,14 @@ pub(super) fn facts(coverage: &Coverage, places: &Places) -> Vec<String> {
     coverage.requirements().filter_map(fact).collect()
 }
 
+/// Returns the facts about the requirements that are covered.
+pub(super) fn covered(coverage: &Coverage, places: &Places) -> Vec<String> {
+    let mut facts = facts(coverage, places);
+    let covered = format!("{COVERAGE} {} ", STANDINGS[0].1);
+    facts.retain(|fact| fact.starts_with(&covered));
+    facts
+}
+
 /// Returns the coverage of all parts of a search, with this number of measured executions.
 pub(super) fn of_facts(
     checker: &Checker,
@@ -54,7 +62,8 @@ pub(super) fn of_facts(
     coverage
 }
 
-fn of_fact(fact: &str, places: &Places) -> Option<(Requirement, Standing)> {
+/// Parses a fact about a requirement.
+pub(super) fn of_fact(fact: &str, places: &Places) -> Option<(Requirement, Standing)> {
     let mut words = fact.splitn(4, ' ');
     let is_coverage = words.next() == Some(COVERAGE);
     let word = words.next().filter(|_| is_coverage)?;

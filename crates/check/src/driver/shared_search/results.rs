@@ -127,6 +127,7 @@ pub(super) fn results(
         facts: facts.into_iter().collect(),
         failures: own.report.failures.iter().map(found).collect(),
         items: items.collect(),
+        next: None,
         classes: Vec::new(),
         is_over,
         is_last: events::is_interrupted(),

@@ -4,15 +4,21 @@
 //! has the seed of the shared check. So the executions of the shared check depend on its seed and its limit of
 //! executions only, and not on the processes that run the streams. No stream is cut by the clock. One that is not run
 //! to its end, because the process is to end, is dropped with its results and is left to another process.
+//!
+//! The streams of a strategy that is guided by coverage come in *generations*, each of which begins when the last stream
+//! of the one before has ended. A stream begins with what the streams of all earlier generations have covered, and with
+//! nothing of its own generation, whose streams end in any order. So what it begins with depends on its number only.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use raddle_engine::Exploration;
+use raddle_engine::coverage::Requirement;
 use raddle_report::exchange::{Part, PartResults};
 
 use crate::driver::phases;
+use crate::driver::shared_search::coverage;
 use crate::driver::shared_search::results::{
     EXECUTIONS, FINGERPRINTS, STREAM_FINGERPRINTS, results, sums_fingerprints,
 };
@@ -31,6 +37,9 @@ const FEWEST: u64 = 64;
 const MOST: u64 = 256;
 /// Number of streams that a check has before its streams become longer than the shortest.
 const STREAMS: u64 = 64;
+/// Number of streams of the first generation, if streams learn from earlier ones. Each later generation has as many streams as all
+/// before it: so there are few ends of generations, at which workers wait for each other.
+const FIRST_GENERATION: u64 = 8;
 /// Number of different classes after which a part hands back its rest, so that a commit stays small.
 const MOST_CLASSES: usize = 1 << 13;
 
@@ -39,28 +48,56 @@ const MOST_CLASSES: usize = 1 << 13;
 pub(super) struct Streams {
     first: u64,
     end: u64,
+    generation: u32,
 }
 
 impl Streams {
-    /// Returns all streams of a check.
+    /// Returns all streams of a check, or those of the first generation.
     pub(super) fn all(checker: &Checker) -> Self {
-        let (runs, length) = (runs(checker), length(checker));
-        Streams {
-            first: 0,
-            end: runs.div_ceil(length),
-        }
+        Self::of_generation(checker, 0).expect("a check has a stream")
+    }
+
+    /// Returns the streams of a generation, if there are any.
+    fn of_generation(checker: &Checker, generation: u32) -> Option<Self> {
+        let all = runs(checker).div_ceil(length(checker));
+        let end = |generation: u32| {
+            let factor = 1_u64.checked_shl(generation);
+            let end = factor.and_then(|factor| factor.checked_mul(FIRST_GENERATION));
+            end.unwrap_or(all)
+        };
+        let (first, end) = match (learns(checker), generation) {
+            (false, 0) => (0, all),
+            (false, _) => return None,
+            (true, 0) => (0, end(0).min(all)),
+            (true, _) => (end(generation - 1).min(all), end(generation).min(all)),
+        };
+        let streams = Streams {
+            first,
+            end,
+            generation,
+        };
+        (first < end).then_some(streams)
     }
 
     pub(super) fn to_text(self) -> String {
-        format!("{} {} {}", Part::STREAMS, self.first, self.end)
+        let range = format!("{} {} {}", Part::STREAMS, self.first, self.end);
+        match self.generation {
+            0 => range,
+            generation => format!("{range} {generation}"),
+        }
     }
 
     pub(super) fn of_text(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let is_range = words.next() == Some(Part::STREAMS);
         let (first, end) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let generation = words.next().map_or(Some(0), |word| word.parse().ok())?;
         let is_whole = is_range && words.next().is_none() && first < end;
-        is_whole.then_some(Streams { first, end })
+        is_whole.then_some(Streams {
+            first,
+            end,
+            generation,
+        })
     }
 
     /// Splits the range into at most this number of ranges, none of them empty.
@@ -71,9 +108,15 @@ impl Streams {
         let all = (0..pieces).map(|piece| Streams {
             first: start(piece),
             end: start(piece + 1),
+            generation: self.generation,
         });
         all.filter(|one| one.first < one.end).collect()
     }
+}
+
+/// True when streams begin with what earlier ones have covered.
+fn learns(checker: &Checker) -> bool {
+    matches!(checker.strategy, Strategy::Coverage { .. })
 }
 
 /// Returns the number of executions of all streams; `u64::MAX` if it is not limited.
@@ -118,6 +161,16 @@ pub(super) fn explore(
     let mut all = PartResults::default();
     let mut classes = BTreeSet::new();
     let mut known = part.known.clone();
+    let places = worker.context.places();
+    let lessons = part.lessons.iter();
+    let lessons = lessons.filter_map(|fact| fact.strip_prefix(Part::LESSON));
+    let lessons: Vec<_> = lessons
+        .filter_map(|it| coverage::of_fact(it, &places))
+        .collect();
+    let lessons: Vec<Requirement> = lessons
+        .into_iter()
+        .map(|(requirement, _)| requirement)
+        .collect();
     while left.first < left.end {
         let checker = settings(job.checker, left.first);
         let job = Job {
@@ -125,7 +178,7 @@ pub(super) fn explore(
             deadline: Deadline::new(Instant::now(), None),
             ..job
         };
-        let Some(results) = run(worker, job, &known) else {
+        let Some(results) = run(worker, job, &known, &lessons, streams.generation) else {
             all.is_last = true;
             break;
         };
@@ -139,6 +192,8 @@ pub(super) fn explore(
     }
     all.classes = classes.into_iter().collect();
     if !all.is_over {
+        let next = Streams::of_generation(job.checker, streams.generation + 1);
+        all.next = next.map(Streams::to_text);
         let left = left.split(part.pieces);
         all.items = left.into_iter().map(Streams::to_text).collect();
     }
@@ -146,7 +201,13 @@ pub(super) fn explore(
 }
 
 /// Runs one stream; `None` if the process is to end before the stream does.
-fn run(worker: &Worker<'_, '_>, job: Job<'_>, known: &[String]) -> Option<PartResults> {
+fn run(
+    worker: &Worker<'_, '_>,
+    job: Job<'_>,
+    known: &[String],
+    lessons: &[Requirement],
+    generation: u32,
+) -> Option<PartResults> {
     let Job {
         checker,
         body,
@@ -164,6 +225,12 @@ fn run(worker: &Worker<'_, '_>, job: Job<'_>, known: &[String]) -> Option<PartRe
     let mut exploration = Exploration::new(sampler, checker.limits());
     // Keeps the fingerprints of the classes.
     exploration.remember(&[]);
+    if let Some(guided) = exploration.world().guided() {
+        lessons.iter().for_each(|&one| guided.cover(one));
+        if !lessons.is_empty() {
+            guided.has_tried();
+        }
+    }
     let context = checker.context(exploration, job.fatal.clone());
     context.share_places(&places);
     let fingerprints = AtomicU64::new(0);
@@ -185,6 +252,14 @@ fn run(worker: &Worker<'_, '_>, job: Job<'_>, known: &[String]) -> Option<PartRe
     }
     let mut results = results(&own, &places, 0, own.is_over);
     results.classes = own.context.with_exploration(|e| e.take_new_classes());
+    let learned = own.context.with_exploration(|exploration| {
+        let guided = exploration.world().guided();
+        guided.map(|guided| coverage::covered(guided.coverage(), &places))
+    });
+    for fact in learned.into_iter().flatten() {
+        let fact = format!("{}{fact}", Part::LESSON);
+        results.facts.insert(fact, generation.to_string());
+    }
     if sums_fingerprints() {
         let sum = fingerprints.load(Relaxed);
         results.sums.insert(FINGERPRINTS.to_owned(), sum);
@@ -213,6 +288,43 @@ fn add(all: &mut PartResults, stream: PartResults) {
 mod tests {
     use super::*;
 
+    fn streams(first: u64, end: u64, generation: u32) -> Streams {
+        Streams {
+            first,
+            end,
+            generation,
+        }
+    }
+
+    #[test]
+    fn generations_have_the_streams_of_the_check_in_order() {
+        let metric = raddle_engine::coverage::Metrics::USUAL;
+        let guided = || Checker::new().strategy(Strategy::Coverage { metric });
+        for executions in [1, 64, 64 * 8, 64 * 8 + 1, 5_000, 1_000_000] {
+            let checker = guided().max_executions(executions);
+            let all = executions.div_ceil(length(&checker));
+            let generations = (0..).map_while(|it| Streams::of_generation(&checker, it));
+            let mut next = 0;
+            for (number, streams) in generations.enumerate() {
+                assert_eq!((streams.first, streams.generation), (next, number as u32));
+                // As many as before, unless these are the last.
+                let size = if number == 0 { FIRST_GENERATION } else { next };
+                assert_eq!(streams.end, (next + size).min(all));
+                next = streams.end;
+            }
+            assert_eq!(next, all);
+        }
+        // A time without a limit of executions has more generations than fit into a number of streams.
+        let timed = guided().max_time(Duration::from_secs(1));
+        let last = (0..)
+            .map_while(|it| Streams::of_generation(&timed, it))
+            .last()
+            .unwrap();
+        assert_eq!(last.end, u64::MAX.div_ceil(FEWEST));
+        let alike = random().max_executions(5_000);
+        assert_eq!(Streams::of_generation(&alike, 1), None);
+    }
+
     fn random() -> Checker {
         Checker::new().strategy(Strategy::Random)
     }
@@ -223,18 +335,18 @@ mod tests {
             1, 63, 64, 65, 1_000, 4_096, 5_000, 16_384, 99_999, 1_000_003,
         ] {
             let checker = random().max_executions(runs);
-            let Streams { first, end } = Streams::all(&checker);
+            let Streams { first, end, .. } = Streams::all(&checker);
             let stream = |number| settings(&checker, number).max_executions.unwrap();
             assert_eq!((first..end).map(stream).sum::<u64>(), runs);
             assert!((first..end).all(|number| (1..=MOST).contains(&stream(number))));
         }
         let auto = Checker::new().max_executions(1_001);
-        let Streams { first, end } = Streams::all(&auto);
+        let Streams { first, end, .. } = Streams::all(&auto);
         let stream = |number| settings(&auto, number).max_executions.unwrap();
         assert_eq!((first..end).map(stream).sum::<u64>(), 500);
         // The first stream is the beginning of the check by one process.
         let checker = random().seed(7).max_executions(50);
-        assert_eq!(Streams::all(&checker), Streams { first: 0, end: 1 });
+        assert_eq!(Streams::all(&checker), streams(0, 1, 0));
         let first = settings(&checker, 0);
         assert_eq!((first.seed, first.max_executions), (7, Some(50)));
     }
@@ -250,7 +362,7 @@ mod tests {
     fn a_range_is_split_into_ranges_that_make_it_up() {
         for (first, end) in [(0, 1), (3, 10), (5, 5), (0, u64::MAX / FEWEST)] {
             for pieces in [0, 1, 2, 4, 100] {
-                let split = Streams { first, end }.split(pieces);
+                let split = streams(first, end, pieces as u32).split(pieces);
                 assert!(split.len() <= pieces.max(1));
                 let mut next = first;
                 for piece in &split {
@@ -267,7 +379,8 @@ mod tests {
             "streams",
             "streams 1",
             "streams 2 2",
-            "streams 1 2 3",
+            "streams 1 2 x",
+            "streams 1 2 3 4",
             "stream 1 2",
             "root",
         ] {

@@ -15,11 +15,12 @@ use raddle_queue::{
 use raddle_report::exchange::{
     FoundFailure, FromCheck, Part, PartResults, SharedSearch, ToCheck, Totals,
 };
-use raddle_report::grouped;
+use raddle_report::{Estimate, grouped};
 use serde_json::{Value, json};
 
 use crate::run::interrupts;
 use crate::run::queue::metrics;
+use crate::run::queue::sizing::Sizing;
 use crate::run::queue::socket::Socket;
 use crate::run::queue::{
     Problem, SOCKET_VARIABLE, SearchName, compare_runs, compare_searches, of_check,
@@ -193,7 +194,7 @@ impl FrontEnd {
             Some(FromCheck::Refused { check, reason }) => {
                 return Err(Problem::Refused { check, reason });
             }
-            Some(FromCheck::Results(_)) | None => return Ok(()),
+            Some(FromCheck::Results(_) | FromCheck::Estimate(_)) | None => return Ok(()),
         };
         let SharedSearch {
             check,
@@ -239,6 +240,7 @@ impl FrontEnd {
         let limit = milliseconds.map(Duration::from_millis);
         let mut wait = FIRST_LOOK;
         let mut shown = 0;
+        let mut sizing = Sizing::of(&root);
         let totals = loop {
             if has_ended.load(Relaxed) {
                 return Ok(());
@@ -253,6 +255,12 @@ impl FrontEnd {
                 continue;
             };
             report(progress(status, state, &root, next.is_some()));
+            if state.end.is_none() {
+                sizing = sizing.look(state, &mut from, &mut to).map_err(process)?;
+                if let Some(estimate) = sizing.unknown_to(state) {
+                    queue.note(&search.name, Estimate::FACT, &estimate)?;
+                }
+            }
             for (_, finding) in state.findings.iter().skip(shown) {
                 if let Ok(found) = FoundFailure::of_text(finding) {
                     report(json!({ "event": "found", "headline": found.headline }));
@@ -319,7 +327,8 @@ impl FrontEnd {
             return Err(refused("only exhaustive searches have checkpoints"));
         }
         // A checkpoint has no place for other facts, without which a result would claim too much.
-        if let Some(fact) = state.facts.keys().find(|fact| *fact != CUT_SHORT) {
+        let is_kept = |fact: &str| fact == CUT_SHORT || fact == Estimate::FACT;
+        if let Some(fact) = state.facts.keys().find(|fact| !is_kept(fact)) {
             return Err(refused(&format!(
                 "a checkpoint cannot contain this: {fact}"
             )));
@@ -395,6 +404,18 @@ fn goes_on(state: &SearchState) -> bool {
     is_over && !state.facts.contains_key(raddle_queue::CONTINUED)
 }
 
+/// Returns the estimated size of a search, if it is known and the search goes on.
+pub fn estimate(state: &SearchState) -> Option<Estimate> {
+    let text = state.facts.get(Estimate::FACT);
+    let text = text.filter(|_| state.end.is_none())?;
+    Estimate::of_text(text).ok()
+}
+
+/// Returns the clause about the estimated size of a search, after the number of its classes.
+pub fn of_all(state: &SearchState) -> String {
+    estimate(state).map_or(String::new(), |estimate| estimate.of_all(executions(state)))
+}
+
 /// Returns the number of executions so far.
 pub fn executions(state: &SearchState) -> u64 {
     let sum = state.sums.get(raddle_queue::EXECUTIONS);
@@ -450,9 +471,10 @@ fn progress(status: &Status, state: &SearchState, root: &str, repeats: bool) -> 
         }
         false => {
             let (classes, left) = (grouped(executions), grouped(state.left));
+            let all = of_all(state);
             (
                 "exhaustive",
-                format!("{classes} classes, {left} parts left"),
+                format!("{classes} classes{all}, {left} parts left"),
             )
         }
     };

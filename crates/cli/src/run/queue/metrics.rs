@@ -7,7 +7,7 @@ use std::path::Path;
 
 use raddle_queue::{ClassCount, SearchState, Status};
 
-use crate::run::queue::front_end::{executions, is_sampled};
+use crate::run::queue::front_end::{estimate, executions, is_sampled};
 use crate::run::queue::{SearchName, WAITED, WORKED};
 
 /// Returns the share of the time of workers that they spent in tests, of the parts that were committed.
@@ -81,6 +81,11 @@ pub fn text(status: Option<&Status>) -> String {
     });
     let help = "Classes that were run; an estimate beyond 65,536 classes of a sampler.";
     family("classes", "gauge", help, rows);
+    let searches = status.searches.iter();
+    let estimates = searches.filter_map(|(name, state)| Some((labels(name), estimate(state)?)));
+    let rows = estimates.map(|(labels, estimate)| (labels, count(estimate.classes)));
+    let help = "Estimated number of classes of an exhaustive search that goes on.";
+    family("estimated_classes", "gauge", help, rows.collect());
     let rows = of_searches(&|state| count(state.left));
     family(
         "search_parts",
@@ -130,6 +135,7 @@ mod tests {
             left: 3,
             sums: sums.into(),
             findings: vec![(1, "x".to_owned())],
+            facts: [("estimate".to_owned(), "20 15 30 5".to_owned())].into(),
             ..SearchState::default()
         };
         let status = Status {
@@ -149,6 +155,7 @@ mod tests {
             "raddle_utilisation_ratio 0.9",
             "raddle_executions_total{search=\"suite a \\\"b\\\"\"} 12",
             "raddle_classes{search=\"suite a \\\"b\\\"\"} 12",
+            "raddle_estimated_classes{search=\"suite a \\\"b\\\"\"} 20",
             "raddle_search_parts{search=\"suite a \\\"b\\\"\"} 3",
             "raddle_failures{search=\"suite a \\\"b\\\"\"} 1",
             "raddle_search_ended{search=\"suite a \\\"b\\\"\"} 0",

@@ -9,6 +9,7 @@ pub mod metrics;
 pub mod mutants;
 mod name;
 mod pace;
+mod sizing;
 mod socket;
 mod test_process;
 pub mod worker;
@@ -167,6 +168,7 @@ fn of_check(results: PartResults) -> Results {
         facts: results.facts,
         findings: results.failures.into_iter().map(finding).collect(),
         items: results.items,
+        next: results.next,
         classes: results.classes,
         is_over: results.is_over,
     }

@@ -103,7 +103,7 @@ impl TestProcess {
                 Some(FromCheck::Refused { check, reason }) => {
                     return Err(Problem::Refused { check, reason });
                 }
-                Some(FromCheck::Results(_)) | None => continue,
+                Some(FromCheck::Results(_) | FromCheck::Estimate(_)) | None => continue,
             };
             let SharedSearch {
                 check,

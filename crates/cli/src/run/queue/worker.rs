@@ -1,5 +1,6 @@
 //! A worker of a run: leases parts of searches, has the processes of tests or of a program explore them, and commits the results.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
@@ -148,6 +149,8 @@ struct Worker<'a> {
     pace: Pace,
     /// The time of the last commit, or the first lease.
     since: Instant,
+    /// What generations of streams before this one of this search have learned.
+    lessons: Option<((String, u32), Vec<String>)>,
     /// Number of processes started.
     started: usize,
     directory: PathBuf,
@@ -163,6 +166,7 @@ impl<'a> Worker<'a> {
             process: None,
             pace: Pace::new(work.slice),
             since: Instant::now(),
+            lessons: None,
             started: 0,
             directory: work.directory.join(format!("worker-{number}")),
         })
@@ -188,7 +192,7 @@ impl<'a> Worker<'a> {
                 }
                 Next::NoRun => match self.wait_for_run(RETURN) {
                     // The server had lost the run, and the front end has started it again.
-                    Ok(true) => self.process = None,
+                    Ok(true) => self.forget(),
                     Ok(false) | Err(Problem::NoRun) => return Ok(()),
                     Err(problem) => return Err(problem),
                 },
@@ -233,6 +237,7 @@ impl<'a> Worker<'a> {
             pieces: slice.pieces,
             known: lease.known.clone(),
             runs: lease.granted,
+            lessons: self.lessons(lease)?,
         };
         let name = SearchName::of_text(&lease.search).ok_or_else(|| Problem::NoSuchTest {
             test: lease.search.clone(),
@@ -295,6 +300,19 @@ impl<'a> Worker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Returns what generations before that of a part have learned. What its own generation learns meanwhile is left
+    /// out, because that depends on which of its streams have ended.
+    fn lessons(&mut self, lease: &Lease) -> Result<Vec<String>, Problem> {
+        let generation = Part::generation(&lease.text);
+        let of = (lease.search.clone(), generation);
+        if generation > 0 && self.lessons.as_ref().is_none_or(|(known, _)| *known != of) {
+            let facts = self.queue.search(&lease.search)?.unwrap_or_default().facts;
+            self.lessons = Some((of, lessons(facts, generation)));
+        }
+        let lessons = self.lessons.as_ref().filter(|_| generation > 0);
+        Ok(lessons.map_or(Vec::new(), |(_, lessons)| lessons.clone()))
     }
 
     /// Judges a change of operations and commits the judgement.
@@ -410,8 +428,23 @@ impl<'a> Worker<'a> {
     /// would not examine again what it has found in this part.
     fn drop_late(&mut self) {
         self.work.counts.late.fetch_add(1, Relaxed);
-        self.process = None;
+        self.forget();
     }
+
+    /// Drops everything that belongs to a search, which may be another one of the same name from now on.
+    fn forget(&mut self) {
+        self.process = None;
+        self.lessons = None;
+    }
+}
+
+/// Returns the facts that streams of generations before this one have learned.
+fn lessons(facts: BTreeMap<String, String>, generation: u32) -> Vec<String> {
+    let is_earlier = |detail: &str| detail.parse().is_ok_and(|it: u32| it < generation);
+    let lessons = facts
+        .into_iter()
+        .filter(|(fact, detail)| fact.starts_with(Part::LESSON) && is_earlier(detail));
+    lessons.map(|(fact, _)| fact).collect()
 }
 
 /// Returns the name of this machine.
@@ -420,5 +453,24 @@ fn host() -> String {
     match name.trim() {
         "" => "unknown".to_owned(),
         name => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generation_learns_from_those_before_it() {
+        let facts = [
+            ("lesson a", "0"),
+            ("lesson b", "1"),
+            ("lesson c", "2"),
+            ("lesson d", "10"),
+            ("cut-short", ""),
+        ];
+        let facts = facts.map(|(fact, detail)| (fact.to_owned(), detail.to_owned()));
+        assert_eq!(lessons(facts.clone().into(), 2), ["lesson a", "lesson b"]);
+        assert_eq!(lessons(facts.into(), 0), [""; 0]);
     }
 }

@@ -112,6 +112,11 @@ impl CoverageGuided {
         self.coverage.cover(requirement);
     }
 
+    /// Returns the coverage that guides the strategy: its own, and what was covered elsewhere.
+    pub fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+
     /// Ends the first phase after one more execution without new coverage, because earlier runs
     /// have tried long enough.
     pub fn has_tried(&mut self) {

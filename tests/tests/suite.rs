@@ -14,6 +14,7 @@ mod gallery;
 mod hangs;
 mod limits;
 mod minimise_stories;
+mod near_change;
 mod ourselves;
 mod pages;
 mod ported;

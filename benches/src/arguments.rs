@@ -41,6 +41,10 @@ Commands:
                                            from 5, for raddle's strategies and for shuttle's
        [--programs NAME,...]               only these stories of tests/stories
        [--strategies NAME,...]             only these strategies of raddle's
+  regression [--seeds N] [--quick] [--programs NAME,...]
+                                           executions until the bug of a changed program is found, with
+                                           knowledge of the version before and without; by hand, as it
+                                           is no part of `all`
   minimise [STORY...]                      how short failures become: preemptions and events
                                            before and after, and the fewest there can be
   limits [WORD...]                         by how much budget, watchdog and Ctrl-C are overrun, for
@@ -127,6 +131,7 @@ pub(crate) enum Command {
         executions: u64,
     },
     Bugs(bugs::Options),
+    Regression(bugs::Options),
     Instructions,
     Polling,
     /// One workload, run in the process whose instructions valgrind counts.
@@ -177,14 +182,14 @@ impl fmt::Display for Problem {
             Problem::NoCommand => {
                 write!(
                     f,
-                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise, limits, native, instructions, polling or all"
+                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, regression, minimise, limits, native, instructions, polling or all"
                 )
             }
             Problem::UnknownCommand(word) => {
                 write!(
                     f,
                     "unknown command `{word}`; the commands are speed, exhaust, coverage, estimate, \
-                     samplers, memory, bugs, minimise, limits, native, instructions, polling and all"
+                     samplers, memory, bugs, regression, minimise, limits, native, instructions, polling and all"
                 )
             }
             Problem::UnknownProgram(word) => {
@@ -320,6 +325,10 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
         }
         ["bugs", rest @ ..] => match bugs::options(rest) {
             Ok(options) => Ok(Command::Bugs(options)),
+            Err(problem) => Err(Problem::BadBugs(problem)),
+        },
+        ["regression", rest @ ..] => match bugs::options(rest) {
+            Ok(options) => Ok(Command::Regression(options)),
             Err(problem) => Err(Problem::BadBugs(problem)),
         },
         ["minimise", rest @ ..] => {
@@ -511,12 +520,12 @@ mod tests {
         let problem = |line| parse_line(line).unwrap_err().to_string();
         assert_eq!(
             problem(""),
-            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, minimise, limits, native, instructions, polling or all"
+            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, regression, minimise, limits, native, instructions, polling or all"
         );
         assert_eq!(
             problem("sped"),
             "unknown command `sped`; the commands are speed, exhaust, coverage, estimate, samplers, \
-             memory, bugs, minimise, limits, native, instructions, polling and all"
+             memory, bugs, regression, minimise, limits, native, instructions, polling and all"
         );
         assert_eq!(
             problem("speed racy_2"),

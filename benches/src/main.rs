@@ -21,6 +21,7 @@ mod point;
 mod polling;
 mod programs;
 mod races;
+mod regression;
 mod samplers;
 mod scale;
 mod speed;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
                 return ExitCode::from(USAGE);
             }
         }
+        Ok(Command::Regression(options)) => regression::run(&options),
         Ok(Command::Native { prototype }) => native::run(prototype.as_deref()),
         Ok(Command::Instructions) => {
             if !instructions::run() {

@@ -56,6 +56,10 @@ impl Newcomer {
         fs::read_to_string(self.folder.join(file)).unwrap()
     }
 
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.folder.join(file)
+    }
+
     pub fn exists(&self, file: &str) -> bool {
         self.folder.join(file).exists()
     }

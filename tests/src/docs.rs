@@ -28,6 +28,7 @@ pages! {
     coverage = "coverage.md"
     mutants = "mutants.md"
     between_runs = "between-runs.md"
+    since = "since.md"
     many_machines = "many-machines.md"
     messages = "messages.md"
     async_programs = "async.md"

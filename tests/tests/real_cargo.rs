@@ -5,5 +5,6 @@ mod support;
 
 mod newcomer;
 mod round_trips;
+mod since;
 mod tutorial;
 mod weakest;

@@ -15,6 +15,7 @@ mod hangs;
 mod limits;
 mod linearizable;
 mod minimise_stories;
+mod near_change;
 mod ourselves;
 mod pages;
 mod ported;

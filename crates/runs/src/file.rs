@@ -1,5 +1,6 @@
 //! The database file: exclusive access, and recovery from a file that cannot be used.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
@@ -181,6 +182,42 @@ impl RunsFile {
         timeout: Duration,
     ) -> Result<(), Problem> {
         self.change(timeout, |change| change.remove_failure(check, schedule))
+    }
+
+    /// Returns the recorded versions of the program, and when they were recorded, in milliseconds since 1970. Waits
+    /// for other users of the file up to the timeout.
+    pub fn versions(&self, timeout: Duration) -> Result<Vec<(String, u64)>, Problem> {
+        match self.path.exists() {
+            true => self.with(timeout, tables::versions),
+            false => Ok(Vec::new()),
+        }
+    }
+
+    /// Returns what is known of the tests of a version, by their names. Waits for other users of the file up to the
+    /// timeout.
+    pub fn tests(
+        &self,
+        version: &str,
+        timeout: Duration,
+    ) -> Result<BTreeMap<String, String>, Problem> {
+        match self.path.exists() {
+            true => self.with(timeout, |database| tables::tests(database, version)),
+            false => Ok(BTreeMap::new()),
+        }
+    }
+
+    /// Adds what is known of tests of a version; the oldest of many versions are removed. Waits for other users of
+    /// the file up to the timeout.
+    pub fn add_version(
+        &self,
+        version: &str,
+        recorded: u64,
+        tests: &BTreeMap<String, String>,
+        timeout: Duration,
+    ) -> Result<(), Problem> {
+        self.change(timeout, |change| {
+            change.add_version(version, recorded, tests)
+        })
     }
 
     pub(crate) fn change<T>(

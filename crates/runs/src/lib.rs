@@ -11,11 +11,15 @@
 //! shape changes. All data are sets, or maps whose values only grow, so that [`merge`] is
 //! idempotent and commutative.
 //!
+//! It also holds *versions* of the program: for each test, what a later version is compared with, as text.
+//! [`lines`] has the lines of two versions that correspond.
+//!
 //! This crate treats classes and requirements as opaque keys.
 
 mod aside;
 mod file;
 mod key;
+pub mod lines;
 mod merge;
 mod record;
 mod tables;

@@ -31,5 +31,11 @@ pub fn merge(into: &RunsFile, from: &RunsFile, timeout: Duration) -> Result<Merg
             false => merged.different.push(check),
         }
     }
+    for (version, recorded) in from.versions(timeout)? {
+        let tests = from.tests(&version, timeout)?;
+        into.change(timeout, |change| {
+            change.merge_version(&version, recorded, &tests)
+        })?;
+    }
     Ok(merged)
 }

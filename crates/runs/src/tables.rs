@@ -3,6 +3,8 @@
 //! Classes are stored in chunks, one for each batch, so that the cost of adding a batch does not
 //! depend on the number of classes. When there are many chunks, they are merged into one.
 
+use std::collections::BTreeMap;
+
 use redb::{
     Database, Error, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
     TableDefinition, TableError, WriteTransaction,
@@ -23,6 +25,13 @@ const COVERED: TableDefinition<(&str, &str), ()> = TableDefinition::new("covered
 const STALE: TableDefinition<(&str, &str), u64> = TableDefinition::new("stale");
 const IMPOSSIBLE: TableDefinition<(&str, &str), &str> = TableDefinition::new("impossible");
 const FAILURES: TableDefinition<(&str, &str), ()> = TableDefinition::new("failures");
+
+/// When versions of the program were recorded, in milliseconds since 1970.
+const VERSIONS: TableDefinition<&str, u64> = TableDefinition::new("versions");
+/// What is known of each test, by version and test.
+const TESTS: TableDefinition<(&str, &str), &str> = TableDefinition::new("tests");
+/// Maximum number of versions; the oldest are removed. The record of a test has some kilobytes.
+const MAX_VERSIONS: usize = 32;
 
 /// Content of a database.
 pub(crate) enum Content {
@@ -113,6 +122,36 @@ fn read_in(transaction: &ReadTransaction, check: &str) -> Result<Remembered, Err
     }
     if let Some(failures) = if_exists(transaction.open_table(FAILURES))? {
         all.failures.extend(texts(&failures, check)?);
+    }
+    Ok(all)
+}
+
+/// Returns the recorded versions, and when they were recorded.
+pub(crate) fn versions(database: &Database) -> Result<Vec<(String, u64)>, Error> {
+    let transaction = database.begin_read()?;
+    let mut all = Vec::new();
+    if let Some(versions) = if_exists(transaction.open_table(VERSIONS))? {
+        for entry in versions.iter()? {
+            let (version, recorded) = entry?;
+            all.push((version.value().to_owned(), recorded.value()));
+        }
+    }
+    Ok(all)
+}
+
+/// Returns what is known of the tests of a version, by their names.
+pub(crate) fn tests(database: &Database, version: &str) -> Result<BTreeMap<String, String>, Error> {
+    let transaction = database.begin_read()?;
+    let mut all = BTreeMap::new();
+    if let Some(tests) = if_exists(transaction.open_table(TESTS))? {
+        for entry in tests.range((version, "")..)? {
+            let (key, record) = entry?;
+            let (other, test) = key.value();
+            if other != version {
+                break;
+            }
+            all.insert(test.to_owned(), record.value().to_owned());
+        }
     }
     Ok(all)
 }
@@ -327,6 +366,60 @@ impl Change {
             }
         }
         Ok(())
+    }
+
+    /// Adds what is known of tests of a version, and removes the oldest versions if there are too many.
+    pub(crate) fn add_version(
+        &self,
+        version: &str,
+        recorded: u64,
+        records: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        let mut versions = self.0.open_table(VERSIONS)?;
+        versions.insert(version, recorded)?;
+        let mut tests = self.0.open_table(TESTS)?;
+        for (test, record) in records {
+            tests.insert((version, test.as_str()), record.as_str())?;
+        }
+        let mut all = Vec::new();
+        for entry in versions.iter()? {
+            let (version, recorded) = entry?;
+            all.push((recorded.value(), version.value().to_owned()));
+        }
+        all.sort();
+        for (_, oldest) in &all[..all.len().saturating_sub(MAX_VERSIONS)] {
+            versions.remove(oldest.as_str())?;
+            tests.retain_in((oldest.as_str(), "").., |(other, _), _| other != oldest)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a version of another file. Of two records of a test, that of the later one is kept.
+    pub(crate) fn merge_version(
+        &self,
+        version: &str,
+        recorded: u64,
+        records: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        let here = self
+            .0
+            .open_table(VERSIONS)?
+            .get(version)?
+            .map(|here| here.value());
+        let mut records = records.clone();
+        if here.is_some_and(|here| here >= recorded) {
+            let tests = self.0.open_table(TESTS)?;
+            let mut known = Vec::new();
+            for test in records.keys() {
+                if tests.get((version, test.as_str()))?.is_some() {
+                    known.push(test.clone());
+                }
+            }
+            known.iter().for_each(|test| {
+                records.remove(test);
+            });
+        }
+        self.add_version(version, here.unwrap_or(0).max(recorded), &records)
     }
 
     pub(crate) fn add_failure(&self, check: &str, schedule: &str) -> Result<(), Error> {

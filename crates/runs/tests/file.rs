@@ -1,5 +1,6 @@
 //! The database file: data round trip, and no damage is fatal.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -413,4 +414,50 @@ fn counts_saturate() {
     assert_eq!(all.executions(), u64::MAX);
     let executions: Vec<u64> = all.growth().iter().map(|run| run.executions).collect();
     assert_eq!(executions, [u64::MAX, u64::MAX]);
+}
+
+#[test]
+fn versions_are_kept_until_there_are_many() {
+    let scratch = Scratch::new();
+    let file = scratch.file();
+    assert_eq!(file.versions(LONG).unwrap(), []);
+    assert!(file.tests("none", LONG).unwrap().is_empty());
+    let tests = |text: &str| BTreeMap::from([("queue push".to_owned(), text.to_owned())]);
+    for number in 0..40_u64 {
+        let text = format!("record {number}");
+        file.add_version(&format!("{number:03}"), number, &tests(&text), LONG)
+            .unwrap();
+    }
+    let versions = file.versions(LONG).unwrap();
+    assert_eq!(versions.len(), 32);
+    assert_eq!(versions[0], ("008".to_owned(), 8));
+    assert!(file.tests("007", LONG).unwrap().is_empty());
+    assert_eq!(file.tests("008", LONG).unwrap(), tests("record 8"));
+    // Another run of a version adds its tests.
+    let other = BTreeMap::from([("queue pop".to_owned(), "new".to_owned())]);
+    file.add_version("008", 50, &other, LONG).unwrap();
+    assert_eq!(file.tests("008", LONG).unwrap().len(), 2);
+}
+
+#[test]
+fn of_two_records_of_a_version_the_later_is_kept() {
+    let scratches = [Scratch::new(), Scratch::new()];
+    let [here, there] = scratches.each_ref().map(Scratch::file);
+    let tests = |all: &[(&str, &str)]| {
+        let owned = |&(test, text): &(&str, &str)| (test.to_owned(), text.to_owned());
+        all.iter().map(owned).collect::<BTreeMap<_, _>>()
+    };
+    let (old, new) = (
+        tests(&[("a", "old"), ("b", "old")]),
+        tests(&[("a", "new"), ("c", "new")]),
+    );
+    here.add_version("x", 1, &old, LONG).unwrap();
+    there.add_version("x", 2, &new, LONG).unwrap();
+    let both = tests(&[("a", "new"), ("b", "old"), ("c", "new")]);
+    for _ in 0..2 {
+        merge(&here, &there, LONG).unwrap();
+        assert_eq!(here.tests("x", LONG).unwrap(), both);
+    }
+    merge(&there, &here, LONG).unwrap();
+    assert_eq!(there.tests("x", LONG).unwrap(), both);
 }

@@ -586,6 +586,17 @@ macro_rules! settings {
                 book: "`FILE:LINE:COLUMN OPERATION CHANGE`, as `mutant` in the lines of `cargo raddle mutants --list --json`; several with `;` between them. See [Mutants](mutants.md)",
             }
 
+            /// File that describes an earlier version of the program; the search prefers what differs from it.
+            since: Option<PathBuf> = None;
+            {
+                kind: SettingKind::Path,
+                option: not("`cargo raddle test --since` sets it"),
+                variable: is("RADDLE_SINCE"),
+                flag: not("`cargo raddle test --since` sets it"),
+                default: "none",
+                book: "see [Since a change](since.md)",
+            }
+
             /// Output of progress: lines, or nothing even on a terminal.
             log: Log = Log::default();
             {

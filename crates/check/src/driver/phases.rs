@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use raddle_engine::coverage::Metrics;
 use raddle_engine::strategy::{self, Dispatcher};
 
 use crate::driver::status;
+use crate::persist::since::Since;
 use crate::runtime::Places;
 use crate::runtime::deadline::Deadline;
 use crate::scheduler::adapter::Adapter;
@@ -127,12 +129,59 @@ fn samples_too(checker: &Checker) -> bool {
 }
 
 /// Returns the strategies that `Auto` mixes.
-fn portfolio(checker: &Checker) -> strategy::Portfolio {
+fn portfolio(checker: &Checker, places: &Arc<Places>) -> strategy::Portfolio {
     let samplers = match samples_too(checker) {
-        true => samplers::all(checker.seed),
+        true => auto_samplers(checker, checker.seed, places),
         false => Vec::new(),
     };
     strategy::Portfolio::new(samplers, Some(sized_search(checker)), checker.seed)
+}
+
+/// Returns the samplers of `Auto`. After a change of the program, those that prefer what is near it take turns
+/// with the others.
+fn auto_samplers(
+    checker: &Checker,
+    seed: u64,
+    places: &Arc<Places>,
+) -> Vec<Box<dyn raddle_engine::Strategy>> {
+    let all = samplers::all(seed);
+    match checker.since.as_deref().map(Since::read) {
+        Some(since) if !since.is_empty() => {
+            let baseline = since.baseline(places);
+            let impact = since.impact(places);
+            let pattern = std::env::var("RADDLE_TRY").unwrap_or_else(|_| "n.s.g.".to_owned());
+            let mut all = all.into_iter();
+            let mut list: Vec<Box<dyn raddle_engine::Strategy>> = Vec::new();
+            for (number, c) in pattern.chars().enumerate() {
+                let own = samplers::seed(seed, 1000 + number);
+                let metrics = Metrics::SYNC_PAIR_DEF_USE | raddle_engine::coverage::Metric::Adjacent;
+                match c {
+                    'n' => list.push(Box::new(strategy::Noise::near(impact.clone(), own))),
+                    's' => list.push(Box::new(strategy::Surw::new(own).near(impact.clone()))),
+                    'g' => list.push(Box::new(strategy::CoverageGuided::new(metrics, own).aiming(baseline.clone()))),
+                    _ => list.extend(all.next()),
+                }
+            }
+            list.extend(all);
+            list
+        }
+        _ => all,
+    }
+}
+
+/// Returns the guided search for these metrics. After a change of the program, it goes for what the change brings
+/// first.
+pub(crate) fn guided(
+    checker: &Checker,
+    metric: Metrics,
+    seed: u64,
+    places: &Places,
+) -> strategy::CoverageGuided {
+    let guided = strategy::CoverageGuided::new(metric, seed);
+    match checker.since.as_deref().map(Since::read) {
+        Some(since) if !since.is_empty() => guided.aiming(since.baseline(places)),
+        _ => guided,
+    }
 }
 
 /// Returns the sampling strategy of a worker with this seed.
@@ -147,8 +196,11 @@ pub(crate) fn sampler(
             let places = Arc::clone(places);
             Dispatcher::other(Adapter::new(schedulers, seed, worker, places))
         }
-        Strategy::Auto => strategy::Portfolio::new(samplers::all(seed), None, seed).into(),
-        Strategy::Coverage { metric } => strategy::CoverageGuided::new(*metric, seed).into(),
+        Strategy::Auto => {
+            let samplers = auto_samplers(checker, seed, places);
+            strategy::Portfolio::new(samplers, None, seed).into()
+        }
+        Strategy::Coverage { metric } => guided(checker, *metric, seed, places).into(),
         sampled => (sampled.sampler().expect("a sampling strategy")).strategy(seed),
     }
 }
@@ -203,7 +255,7 @@ pub(crate) fn phases(checker: &Checker, deadline: Deadline, places: &Arc<Places>
         Strategy::Auto => {
             vec![Phase {
                 name: "auto",
-                strategy: Some(portfolio(checker).into()),
+                strategy: Some(portfolio(checker, places).into()),
                 budget: Budget {
                     patience: Patience::WhileItFits,
                     ..whole()
@@ -241,7 +293,7 @@ pub(crate) fn phases(checker: &Checker, deadline: Deadline, places: &Arc<Places>
         Strategy::Coverage { metric } => {
             vec![Phase {
                 name: "coverage",
-                strategy: Some(strategy::CoverageGuided::new(*metric, checker.seed).into()),
+                strategy: Some(guided(checker, *metric, checker.seed, places).into()),
                 budget: Budget {
                     patience: match stops_when_saturated(checker) {
                         true => Patience::UntilSaturated,

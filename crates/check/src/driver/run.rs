@@ -29,6 +29,7 @@ use crate::persist::events;
 use crate::persist::history::History;
 use crate::persist::learnt;
 use crate::persist::saved;
+use crate::persist::since;
 use crate::program::Dialect;
 use crate::runtime::deadline::Deadline;
 use crate::runtime::{Places, watchdog};
@@ -421,7 +422,16 @@ fn finish(
                 history.exclude(open.map(|(requirement, _)| requirement).collect(), &places);
             }
         }
-        report.set_coverage(coverage);
+        if let (Some(_), Some(check)) = (&checker.since, &name)
+            && events::are_wanted()
+        {
+            let is_complete = report.guarantee() == Guarantee::Exhaustive;
+            let requirements = since::requirements(&measured, &places, is_complete);
+            events::requirements(check, requirements);
+        }
+        if !checker.reported().is_empty() {
+            report.set_coverage(coverage);
+        }
     }
     report.set_shared_locals(
         shared_locals.known.into_iter().collect(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use raddle_engine::coverage::Coverage;
 use raddle_engine::frontier::Item;
-use raddle_engine::strategy::{CoverageGuided, Dispatcher, Exhaustive, Reach};
+use raddle_engine::strategy::{Dispatcher, Exhaustive, Reach};
 use raddle_engine::{Exploration, Tally};
 use raddle_report::{Failure, Report};
 
@@ -193,7 +193,8 @@ fn strategy(
             phases::sampler(checker, seed, number, &worker.context.places())
         }
         (Helpers::Guide, crate::settings::options::Strategy::Coverage { metric }) => {
-            CoverageGuided::new(*metric, seed(checker.seed, number)).into()
+            let places = worker.context.places();
+            phases::guided(checker, *metric, seed(checker.seed, number), &places).into()
         }
         _ => search().into(),
     }

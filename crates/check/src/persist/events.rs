@@ -10,7 +10,7 @@ use std::io::Write;
 use std::sync::OnceLock;
 
 use raddle_engine::CheckName;
-use raddle_report::event::{Event, Finished, Happening, Mutants, Progress};
+use raddle_report::event::{Event, Finished, Happening, Mutants, Progress, Requirements};
 use raddle_report::{Failure, Report, Trace};
 
 #[cfg(unix)]
@@ -105,6 +105,11 @@ pub(crate) fn failure(check: &CheckName, failure: &Failure) {
 /// Writes what is known about changed operations.
 pub(crate) fn mutants(check: &CheckName, mutants: Mutants) {
     write(check, Happening::Mutants(mutants));
+}
+
+/// Writes the requirements that a check has covered.
+pub(crate) fn requirements(check: &CheckName, requirements: Requirements) {
+    write(check, Happening::Requirements(requirements));
 }
 
 /// Writes the execution of a replay, failing or not.

@@ -8,3 +8,4 @@ pub(crate) mod history;
 pub(crate) mod known_schedules;
 pub(crate) mod learnt;
 pub(crate) mod saved;
+pub(crate) mod since;

@@ -84,11 +84,26 @@ impl Places {
     fn intern_code(&self, code: usize) -> SiteId {
         let mut list = self.lock();
         let same = |known: &KnownPlace| matches!(known, KnownPlace::Code(other) if *other == code);
-        let index = list.iter().position(same).unwrap_or(list.len());
-        if index == list.len() {
-            list.push(KnownPlace::Code(code));
+        let known = list.iter().position(same).or_else(|| self.read_before(code, &list));
+        let index = known.unwrap_or(list.len());
+        match list.get_mut(index) {
+            Some(known) => *known = KnownPlace::Code(code),
+            None => list.push(KnownPlace::Code(code)),
         }
         SiteId::new(index)
+    }
+
+    /// Returns the index of the place of an instruction, if it was read from a file and has no instruction yet. Debug
+    /// information is read only if there are such places.
+    fn read_before(&self, code: usize, list: &[KnownPlace]) -> Option<usize> {
+        let is_read = |known: &KnownPlace| matches!(known, KnownPlace::Read(_));
+        if !list.iter().any(is_read) {
+            return None;
+        }
+        let Place { file, line, column } = self.program.place(code)?;
+        let position = Position { file, line, column };
+        let same = |known: &KnownPlace| matches!(known, KnownPlace::Read(it) if *it == position);
+        list.iter().position(same)
     }
 
     pub(crate) fn place(&self, site: SiteId) -> Option<Place> {

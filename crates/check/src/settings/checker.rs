@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use raddle_engine::coverage::Metrics;
+use raddle_engine::coverage::{Metric, Metrics};
 use raddle_engine::strategy::Reductions;
 use raddle_engine::strategy::Sampler;
 use raddle_engine::{Exploration, Limits, Policy, Schedule};
@@ -190,6 +190,15 @@ impl Checker {
 
     /// Returns the metrics of coverage that are measured.
     pub(crate) fn measured(&self) -> Metrics {
+        match self.since {
+            // Versions are compared by locks, by values and by the order of accesses.
+            Some(_) => self.reported() | Metrics::SYNC_PAIR_DEF_USE | Metric::Adjacent,
+            None => self.reported(),
+        }
+    }
+
+    /// Returns the metrics of coverage that are part of the report.
+    pub(crate) fn reported(&self) -> Metrics {
         match self.strategy {
             Strategy::Coverage { .. } if self.coverage.is_empty() => Metrics::USUAL,
             _ => self.coverage,

@@ -17,6 +17,7 @@ Examples:
   cargo raddle test -p queue --release            one package, with optimisations
   cargo raddle test --lib -- -- --ignored         one target, and a flag for the test binaries
   cargo raddle test --require bounded:2           less than this guarantee is a failure
+  cargo raddle test --since main                  what has changed since the branch main
   cargo raddle test --report pages --junit j.xml  HTML report, and results for a CI server
   cargo raddle test --native                      unmodified tests that use the types of std
   cargo raddle test --strategy exhaustive --queue redis://10.0.0.1

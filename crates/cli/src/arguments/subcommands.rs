@@ -54,6 +54,11 @@ pub struct TestArguments {
     #[arg(long, conflicts_with_all = ["json", "junit", "message_format"])]
     pub list: bool,
 
+    /// Run what has changed since this revision of git, first what the change can affect, and tell what is new. Leaves
+    /// out tests with the same binary and settings that passed there.
+    #[arg(long, value_name = "REV", conflicts_with_all = ["queue", "list"])]
+    pub since: Option<String>,
+
     /// Share the searches with other machines, which run `cargo raddle work`, by the queue at this address, such as
     /// redis://HOST or postgres://HOST/DATABASE; without an address, that in RADDLE_QUEUE.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "")]

@@ -11,6 +11,7 @@ use crate::output;
 #[cfg(unix)]
 use crate::run::queue::Problem;
 use crate::toolchain;
+use crate::toolchain::git::GitProblem;
 
 /// The first words of the text of a schedule.
 pub const SCHEDULE_HEADER: &str = "raddle schedule";
@@ -52,6 +53,10 @@ pub enum Error {
         revision: String,
         problem: String,
     },
+    /// git does not tell what `--since` needs.
+    Since(GitProblem),
+    /// Doc tests are not compared with other versions.
+    SinceDocTests,
     /// No test binary is linked with raddle.
     NothingUsesRaddle,
     /// Settings of native programs were given without `--native`.
@@ -141,6 +146,12 @@ impl From<output::error::Error> for Error {
     }
 }
 
+impl From<GitProblem> for Error {
+    fn from(problem: GitProblem) -> Self {
+        Self::Since(problem)
+    }
+}
+
 impl From<raddle_runs::Problem> for Error {
     fn from(problem: raddle_runs::Problem) -> Self {
         Self::Runs(problem)
@@ -194,6 +205,10 @@ impl fmt::Display for Error {
                 f,
                 "git does not tell what differs from `{revision}`: {problem}\n  \
                  help: give a revision that `git diff` knows, inside a repository",
+            ),
+            Self::Since(problem) => problem.fmt(f),
+            Self::SinceDocTests => f.write_str(
+                "doc tests are not compared with other versions\n  help: leave --doc or --since out",
             ),
             Self::NothingUsesRaddle => f.write_str(
                 "no test here uses raddle\n  \

@@ -221,6 +221,7 @@ impl<'a> Court<'a> {
             environment: &self.built.environment,
             jobs: self.jobs,
             directory: self.directory.path(),
+            since: None,
             #[cfg(unix)]
             front_end: None,
         }

@@ -11,6 +11,7 @@ use crate::commands::near_names::near_names;
 use crate::commands::queue;
 use crate::commands::verdict::Verdict;
 use crate::output;
+use crate::output::comparison;
 use crate::output::junit;
 use crate::output::plural::counted;
 use crate::output::reporter::{Reporter, ResultFormat};
@@ -18,6 +19,7 @@ use crate::run::interrupts;
 use crate::run::leftovers::{self, RunDirectory};
 use crate::run::outcome::{TestOutcome, TestVerdict};
 use crate::run::runner::Runner;
+use crate::run::since::Since;
 use crate::toolchain;
 use crate::toolchain::binaries::{Test, TestBinary};
 use crate::toolchain::cargo::{Cargo, Workspace};
@@ -34,6 +36,9 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
         if options.queue.is_some() {
             return Err(Error::QueueDocTests);
         }
+        if options.since.is_some() {
+            return Err(Error::SinceDocTests);
+        }
         return run_doc_tests(cargo, options, &for_cargo, for_tests);
     }
     let format = format(options);
@@ -42,12 +47,25 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
     let address = queue::wanted(options)?;
     #[cfg(not(unix))]
     queue::refuse(options)?;
+    let since = match &options.since {
+        Some(revision) => {
+            let directory = data_directory::find(cargo)?;
+            let root = cargo.workspace()?.root;
+            Some(Since::open(&root, directory, revision)?)
+        }
+        None => None,
+    };
     let BuiltTests {
         binaries,
         tests,
         workspace,
         environment,
     } = build_tests(cargo, options)?;
+    let plan = since
+        .as_ref()
+        .map(|since| since.plan(&binaries, &tests, &environment));
+    let all: Vec<usize> = (0..tests.len()).collect();
+    let order = plan.as_ref().map_or(&all, |plan| &plan.order);
     if options.list {
         print_names(&binaries, &tests);
         return Ok(Verdict::Passed);
@@ -71,12 +89,21 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
         environment: &environment,
         jobs: options.jobs.map_or(cores, |jobs| jobs as usize),
         directory: directory.path(),
+        since: since.as_ref(),
         #[cfg(unix)]
         front_end: front_end.as_ref(),
     };
-    reporter.start(runner.jobs);
+    if let Some(since) = since.as_ref().filter(|_| format == ResultFormat::Human) {
+        eprintln!("{}", comparison::beginning(since));
+    }
+    reporter.start(order.len(), runner.jobs);
+    for (index, record) in plan.iter().flat_map(|plan| &plan.skipped) {
+        let base = since.as_ref().and_then(|since| since.base.as_ref());
+        let base = base.map_or("", |base| &base.commit);
+        reporter.skip(*index, comparison::reason(base, record));
+    }
     let run = || {
-        runner.run(|message| reporter.receive(message));
+        runner.run(order, |message| reporter.receive(message));
         reporter.finish()
     };
     #[cfg(unix)]
@@ -89,6 +116,10 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
     #[cfg(unix)]
     if let Some(front_end) = front_end {
         front_end.close(!interrupts::is_requested())?;
+    }
+    if let (Some(since), Some(plan)) = (&since, &plan) {
+        let conclusion = since.conclude(plan, &binaries, &tests, &outcomes);
+        comparison::print(&conclusion, since, &binaries, &tests, format);
     }
     if let Some(path) = &options.junit {
         junit::write(path, &binaries, &tests, &outcomes)?;

@@ -41,6 +41,11 @@ fn case(binary: &TestBinary, test: &Test, outcome: &TestOutcome) -> TestCase {
     let status = match outcome.verdict {
         TestVerdict::Passed => TestCaseStatus::success(),
         TestVerdict::NotRun | TestVerdict::Interrupted => TestCaseStatus::skipped(),
+        TestVerdict::Unchanged => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(outcome.brief());
+            status
+        }
         TestVerdict::Failed => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let first = outcome.failures.first();

@@ -161,9 +161,10 @@ fn description(name: TestName<'_>, outcome: &TestOutcome, width: usize, layout: 
         TestVerdict::TooLong => style("long").yellow(),
         TestVerdict::Broke => style("  !!").red().bold(),
         TestVerdict::NotRun => style("    "),
+        TestVerdict::Unchanged => style("  --").dim(),
     };
     let full = format!("{} {}", name.binary, name.test);
-    let mut text = format!("{word}  {full:width$}  {}\n", brief(outcome));
+    let mut text = format!("{word}  {full:width$}  {}\n", outcome.brief());
     for warning in &outcome.warnings {
         text += &indented(&format!("warning: {}", warning.shown(layout)));
     }
@@ -178,25 +179,6 @@ fn description(name: TestName<'_>, outcome: &TestOutcome, width: usize, layout: 
         text += &indented(&format!("to resume: {command}"));
     }
     text
-}
-
-/// Returns the outcome in one line.
-fn brief(outcome: &TestOutcome) -> String {
-    if let Some(ending) = &outcome.ending {
-        return ending.clone();
-    }
-    match (outcome.verdict, outcome.failures.first()) {
-        (_, Some(failure)) => failure.headline().to_owned(),
-        (TestVerdict::Failed, None) => "failed".to_owned(),
-        (TestVerdict::Interrupted, None) if outcome.results.is_empty() => "interrupted".to_owned(),
-        _ => match (outcome.weakest(), outcome.checks) {
-            (Some(result), 1) => result.summary.clone(),
-            (Some(weakest), checks) => {
-                format!("{checks} checks, the weakest: {}", weakest.summary)
-            }
-            (None, _) => "no checks".to_owned(),
-        },
-    }
 }
 
 fn indented(text: &str) -> String {
@@ -221,6 +203,7 @@ pub fn summary(outcomes: &[TestOutcome], time: Duration) -> String {
         (TestVerdict::Broke, "broke"),
         (TestVerdict::Interrupted, "interrupted"),
         (TestVerdict::NotRun, "not run"),
+        (TestVerdict::Unchanged, "unchanged and not run"),
     ] {
         let number = count(verdict);
         if number > 0 {

@@ -53,18 +53,17 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Announces the tests and starts the clock.
-    pub fn start(&mut self, jobs: usize) {
+    /// Announces this number of tests, as many at a time, and starts the clock.
+    pub fn start(&mut self, count: usize, jobs: usize) {
         match self.format {
             ResultFormat::Human => {
-                let tests = counted(self.tests.len(), "test", "tests");
+                let tests = counted(count, "test", "tests");
                 let binaries = counted(self.binaries.len(), "binary", "binaries");
-                let jobs = jobs.min(self.tests.len().max(1));
+                let jobs = jobs.min(count.max(1));
                 eprintln!("checking {tests} in {binaries}, {jobs} at once");
             }
             ResultFormat::JsonLines => {
-                let tests = self.tests.len();
-                println!("{}", json!({ "event": "run-started", "tests": tests }));
+                println!("{}", json!({ "event": "run-started", "tests": count }));
             }
             ResultFormat::Diagnostics => {}
         }
@@ -98,6 +97,14 @@ impl<'a> Reporter<'a> {
                 self.print_event(index, finished_event(&self.outcomes[index]));
             }
         }
+    }
+
+    /// Reports a test that need not run.
+    pub fn skip(&mut self, index: usize, reason: String) {
+        self.outcomes[index].skip(reason);
+        let name = name(self.binaries, &self.tests[index]);
+        self.progress.finished(index, name, &self.outcomes[index]);
+        self.print_event(index, finished_event(&self.outcomes[index]));
     }
 
     /// Prints an event, with the test that it belongs to.
@@ -149,6 +156,7 @@ impl<'a> Reporter<'a> {
                     "broke": count(TestVerdict::Broke),
                     "interrupted": count(TestVerdict::Interrupted),
                     "not_run": count(TestVerdict::NotRun),
+                    "unchanged": count(TestVerdict::Unchanged),
                     "seconds": time.as_secs_f64(),
                 });
                 println!("{event}");
@@ -161,7 +169,10 @@ impl<'a> Reporter<'a> {
 
 /// Returns the event for the end of a test. It has the output if no failure explains the verdict.
 fn finished_event(outcome: &TestOutcome) -> Value {
-    let is_explained = outcome.verdict == TestVerdict::Passed || !outcome.failures.is_empty();
+    let is_explained = matches!(
+        outcome.verdict,
+        TestVerdict::Passed | TestVerdict::Unchanged
+    ) || !outcome.failures.is_empty();
     json!({
         "event": "test-finished",
         "outcome": outcome.verdict.word(),
@@ -169,6 +180,7 @@ fn finished_event(outcome: &TestOutcome) -> Value {
         "guarantee": outcome.weakest().map(CheckResult::guarantee),
         "seconds": outcome.time.as_secs_f64(),
         "ending": outcome.ending,
+        "unchanged": outcome.unchanged,
         "output": (!is_explained).then_some(&outcome.output),
     })
 }

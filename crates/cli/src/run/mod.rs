@@ -8,3 +8,4 @@ pub mod parallel;
 #[cfg(unix)]
 pub mod queue;
 pub mod runner;
+pub mod since;

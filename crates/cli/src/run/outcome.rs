@@ -28,6 +28,10 @@ pub struct TestOutcome {
     pub output: String,
     /// Abnormal end of the process, as text.
     pub ending: Option<String>,
+    /// Events with the requirements of its checks, if it is compared with another version.
+    pub requirements: Vec<Value>,
+    /// The reason why it need not run.
+    pub unchanged: Option<String>,
     was_interrupted: bool,
     /// Names of checks that have started and not finished.
     unfinished: Vec<Value>,
@@ -108,6 +112,8 @@ impl Finding {
 pub enum TestVerdict {
     #[default]
     NotRun,
+    /// Not run, because it has not changed since it passed.
+    Unchanged,
     Passed,
     Failed,
     /// Interrupted before a failure was found.
@@ -123,6 +129,7 @@ impl TestVerdict {
     pub fn word(self) -> &'static str {
         match self {
             TestVerdict::NotRun => "not-run",
+            TestVerdict::Unchanged => "unchanged",
             TestVerdict::Passed => "passed",
             TestVerdict::Failed => "failed",
             TestVerdict::Interrupted => "interrupted",
@@ -144,6 +151,7 @@ impl TestOutcome {
             Some("started") => self.start(&event["check"]),
             Some("failure") => self.failures.push(finding()),
             Some("warning") => self.warnings.push(finding()),
+            Some("requirements") => self.requirements.push(event.clone()),
             Some("finished") => {
                 self.results.push(CheckResult {
                     summary: text("summary").unwrap_or_default(),
@@ -160,6 +168,31 @@ impl TestOutcome {
     /// The result that promises least, the first of several.
     pub fn weakest(&self) -> Option<&CheckResult> {
         self.results.iter().min_by_key(|result| result.strength())
+    }
+
+    /// Records that the test need not run.
+    pub fn skip(&mut self, reason: String) {
+        self.verdict = TestVerdict::Unchanged;
+        self.unchanged = Some(reason);
+    }
+
+    /// Returns the outcome in one line.
+    pub fn brief(&self) -> String {
+        if let Some(text) = self.unchanged.as_ref().or(self.ending.as_ref()) {
+            return text.clone();
+        }
+        match (self.verdict, self.failures.first()) {
+            (_, Some(failure)) => failure.headline().to_owned(),
+            (TestVerdict::Failed, None) => "failed".to_owned(),
+            (TestVerdict::Interrupted, None) if self.results.is_empty() => "interrupted".to_owned(),
+            _ => match (self.weakest(), self.checks) {
+                (Some(result), 1) => result.summary.clone(),
+                (Some(weakest), checks) => {
+                    format!("{checks} checks, the weakest: {}", weakest.summary)
+                }
+                (None, _) => "no checks".to_owned(),
+            },
+        }
     }
 
     /// Counts a check unless it has only restarted.

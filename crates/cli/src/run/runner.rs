@@ -15,6 +15,7 @@ use crate::run::interrupts::{self, StopRequest};
 use crate::run::parallel::run_in_parallel;
 #[cfg(unix)]
 use crate::run::queue::front_end::FrontEnd;
+use crate::run::since::Since;
 use crate::toolchain::binaries::{Test, TestBinary};
 
 /// First and longest interval between two polls of a running test. Short enough for a progress bar.
@@ -47,20 +48,23 @@ pub struct Runner<'a> {
     pub jobs: usize,
     /// Directory for temporary files.
     pub directory: &'a Path,
+    /// The earlier version that the tests are compared with.
+    pub since: Option<&'a Since>,
     /// The front end of the queue that has the searches of the tests, if one has.
     #[cfg(unix)]
     pub front_end: Option<&'a FrontEnd>,
 }
 
 impl Runner<'_> {
-    /// Runs all tests, or those that start before the first interrupt, and passes messages to `receive`.
-    pub fn run(&self, receive: impl FnMut(TestMessage)) {
+    /// Runs the tests with these indices in this order, or those that start before the first interrupt, and passes
+    /// messages to `receive`.
+    pub fn run(&self, order: &[usize], receive: impl FnMut(TestMessage)) {
         interrupts::listen();
         run_in_parallel(
-            self.tests.len(),
+            order.len(),
             self.jobs,
             interrupts::is_requested,
-            |index, sender: &Sender<TestMessage>| self.run_test(index, sender),
+            |number, sender: &Sender<TestMessage>| self.run_test(order[number], sender),
             receive,
         );
     }
@@ -73,12 +77,31 @@ impl Runner<'_> {
         };
         #[cfg(unix)]
         let finished = match self.front_end {
-            None => self.run_one(index, index, &[], report),
+            None => self.run_compared(index, report),
             Some(front_end) => self.run_shared(index, front_end, &report),
         };
         #[cfg(not(unix))]
-        let finished = self.run_one(index, index, &[], report);
+        let finished = self.run_compared(index, report);
         let _ = sender.send(TestMessage::Finished(index, finished));
+    }
+
+    /// Runs a test, and tells its checks what is known of an earlier version, if they are compared with one.
+    fn run_compared(&self, index: usize, report: impl FnMut(Value)) -> FinishedProcess {
+        let Some(since) = self.since else {
+            return self.run_one(index, index, &[], report);
+        };
+        let path = self.file(index, "since");
+        match since.describe(self.binaries, &self.tests[index], &path) {
+            Ok(()) => {
+                let variable = ("RADDLE_SINCE", path.as_os_str());
+                self.run_one(index, index, &[variable], report)
+            }
+            Err(error) => FinishedProcess {
+                status: Err(error),
+                time: Duration::ZERO,
+                output: String::new(),
+            },
+        }
     }
 
     /// Runs a test whose searches are in a queue.

@@ -8,6 +8,7 @@ pub mod data_directory;
 pub mod elf;
 pub mod environment;
 pub mod error;
+pub mod git;
 pub mod library;
 pub mod native_program;
 pub mod native_runtime;

@@ -10,5 +10,6 @@ mod interrupts;
 mod native;
 mod replay;
 mod report;
+mod since;
 mod support;
 mod test;

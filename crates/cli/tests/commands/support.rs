@@ -30,7 +30,7 @@ exit "$(cat "$FAKE_CARGO/$step.code")"
 
 /// A fake test binary. It lists the tests in `names`; those in `ignored` are ignored. A test writes the events
 /// in `TEST.events`, prints `TEST.output` and exits with `TEST.code`. A test with a file `TEST.waits` creates
-/// `TEST.running` and runs until it is interrupted.
+/// `TEST.running` and runs until it is interrupted. What it is told of an earlier version is copied to `TEST.since`.
 const TESTS: &str = r#"#!/bin/sh
 case " $* " in
     *" --list "*)
@@ -45,6 +45,7 @@ esac
     echo "run $* in $(basename "$PWD")"
     env | grep -E '^(RADDLE_|NO_COLOR=)' | grep -v RADDLE_EVENTS | sort | sed 's/^/    /'
 } >> "$FAKE_CARGO/calls"
+[ -z "$RADDLE_SINCE" ] || cp "$RADDLE_SINCE" "$FAKE_CARGO/$1.since"
 if [ -e "$FAKE_CARGO/$1.waits" ]; then
     trap 'cat "$FAKE_CARGO/$1.events" >> "$RADDLE_EVENTS"; exit 130' INT
     : > "$FAKE_CARGO/$1.running"
@@ -84,6 +85,7 @@ static SCRIPT_DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
         ("tests", TESTS),
         ("other-tests", &without_raddle),
         ("plain-tests", &with_harness),
+        ("rebuilt-tests", &format!("{TESTS}# another build\n")),
         ("rustc", COMPILER),
     ] {
         let script = directory.join(name);

@@ -48,8 +48,23 @@ pub enum Happening<'a> {
     },
     /// Changes of operations were asked for.
     Mutants(Mutants),
+    /// The requirements that versions of the program are compared by.
+    Requirements(Requirements),
     /// The check has ended.
     Finished(Finished),
+}
+
+/// The coverage requirements of a check.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Requirements {
+    /// Places of requirements.
+    pub places: Vec<String>,
+    /// Requirements that an execution covered: metric, and indices of one or two places.
+    pub covered: Vec<(&'static str, usize, Option<usize>)>,
+    /// Requirements that no execution covered and that are estimated to be feasible.
+    pub feasible: Vec<(&'static str, usize, Option<usize>)>,
+    /// True when the check has run every behaviour.
+    pub is_complete: bool,
 }
 
 /// What a check found out about changes of its operations.

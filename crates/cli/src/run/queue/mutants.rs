@@ -194,6 +194,7 @@ pub fn judge(
         environment: &variables(environment),
         jobs: 1,
         directory,
+        since: None,
         front_end: None,
     };
     let judgement = thread::scope(|scope| -> Result<Judgement, Problem> {

@@ -63,6 +63,11 @@ impl Data {
         self.variables.get(location.index())?.read
     }
 
+    /// Returns the last access, if adjacent accesses are measured.
+    pub(crate) fn last_access(&self, location: LocationId) -> Option<SiteId> {
+        self.variables.get(location.index())?.access
+    }
+
     #[inline]
     pub(crate) fn variable(&mut self, location: LocationId) -> &mut Variable {
         &mut self.variables[location.index()]

@@ -15,6 +15,10 @@ impl Coverage {
         self.board.catalogue.find(requirement)
     }
 
+    pub(crate) fn requirement(&self, id: Id) -> Requirement {
+        self.board.catalogue.get(id)
+    }
+
     pub(crate) fn is_covered(&self, id: Id) -> bool {
         self.board.covered.contains(id)
     }

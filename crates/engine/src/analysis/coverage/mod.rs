@@ -9,10 +9,12 @@
 //! - `wakes`: wait-notify
 //! - `combinations`: two requirements in one execution
 //! - `estimate` with `model`: requirements that can be covered
+//! - `baseline`: requirements of an earlier version of the program
 //!
 //! Requirements are about source locations, never about threads or addresses, so they mean the same
 //! in all executions of all workers.
 
+mod baseline;
 pub(crate) mod bits;
 mod board;
 pub(crate) mod catalogue;
@@ -28,6 +30,7 @@ mod pass;
 mod settled;
 mod wakes;
 
+pub use baseline::{Baseline, TargetClass};
 pub use catalogue::Requirement;
 pub(crate) use counts::Gain;
 pub use counts::{Counts, Growth, Standing};
@@ -192,7 +195,7 @@ impl Coverage {
         wanted.map(|(id, requirement)| (requirement, self.standing(id)))
     }
 
-    fn standing(&self, id: Id) -> Standing {
+    pub(crate) fn standing(&self, id: Id) -> Standing {
         let verdict = self.verdicts.get(id).copied().flatten();
         match (self.board.covered.contains(id), verdict) {
             (true, _) => Standing::Covered,

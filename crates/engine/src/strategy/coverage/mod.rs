@@ -22,19 +22,24 @@
 //!   `corpus`.
 //! - All requirements that a step covers count if the metric has them, including those of threads
 //!   that would block on the lock it takes.
+//!
+//! After a change of the program, requirements that the earlier version did not have come first: see
+//! `aim`. That is Recurve (section 5.3.4 there), with unordered pairs of requirements.
 
+mod aim;
 mod corpus;
 mod steps;
 
 use crate::analysis::coverage::bits::Bits;
 use crate::analysis::coverage::catalogue::Id;
-use crate::analysis::coverage::{Coverage, Metrics, Requirement, Standing};
+use crate::analysis::coverage::{Baseline, Coverage, Metrics, Requirement, Standing};
 use crate::base::ids::ThreadId;
 use crate::base::outcome::Outcome;
 use crate::base::rng::Rng;
 use crate::model::choice::Choice;
 use crate::model::ending::{Divergence, Ending};
 use crate::model::execution::Execution;
+use crate::strategy::coverage::aim::Aim;
 use crate::strategy::coverage::corpus::{Corpus, Stream};
 use crate::world::State;
 use crate::world::strategy::{Capabilities, Randomness, Strategy};
@@ -48,6 +53,8 @@ const RANDOM: usize = 64;
 const CHILDREN: usize = 16;
 /// Factors by which the steps of a favoured thread count more.
 const FAVOURS: [u32; 3] = [1, 2, 4];
+/// Factor by which a requirement counts more if it is a target of the stage.
+const TARGET: u32 = 4;
 /// Value of being favoured when no step gains anything.
 const FAVOUR_ALONE: u32 = 6;
 
@@ -69,6 +76,8 @@ enum Way {
 #[derive(Debug)]
 pub struct CoverageGuided {
     coverage: Coverage,
+    /// The targets after a change of the program; without it, all requirements are equal.
+    aim: Option<Aim>,
     rng: Rng,
     phase: Phase,
     stale: u32,
@@ -92,6 +101,7 @@ impl CoverageGuided {
     pub fn new(metrics: Metrics, seed: u64) -> Self {
         CoverageGuided {
             coverage: Coverage::guiding(metrics),
+            aim: None,
             rng: Rng::new(seed),
             phase: Phase::Singular,
             stale: 0,
@@ -105,6 +115,12 @@ impl CoverageGuided {
             values: Vec::new(),
             wins: Vec::new(),
         }
+    }
+
+    /// Makes the search go for the targets that an earlier version of the program leaves first.
+    pub fn aiming(mut self, baseline: Baseline) -> Self {
+        self.aim = Some(Aim::new(baseline));
+        self
     }
 
     /// Counts the requirement as covered, because it was covered elsewhere.
@@ -131,7 +147,8 @@ impl CoverageGuided {
                 Phase::Singular => standing == Standing::NotTried,
                 Phase::Combinatorial => standing == Standing::Covered,
             };
-            if !counts {
+            let is_wanted = |aim: &Aim| aim.is_target(requirement, standing);
+            if !counts || !self.aim.as_ref().is_none_or(is_wanted) {
                 continue;
             }
             let second = requirement.second.filter(|&it| it != requirement.first);
@@ -264,18 +281,35 @@ impl CoverageGuided {
     /// Returns the value of covering a requirement; one without an identifier was never covered.
     fn value(&self, id: Option<Id>) -> u32 {
         let Some(id) = id else {
-            return match self.phase {
-                Phase::Singular => 1,
-                Phase::Combinatorial => 1 + self.current.count(),
-            };
+            // Neither this version nor an earlier one is known to have it: it is a new one.
+            return self.factor(true)
+                * match self.phase {
+                    Phase::Singular => 1,
+                    Phase::Combinatorial => 1 + self.current.count(),
+                };
         };
         if self.coverage.is_current(id) {
             return 0;
         }
         let is_new = u32::from(!self.coverage.is_covered(id));
-        match self.phase {
+        let gain = match self.phase {
             Phase::Singular => is_new,
             Phase::Combinatorial => is_new + self.coverage.never_with(id, &self.current),
+        };
+        match &self.aim {
+            Some(aim) if gain > 0 => {
+                let requirement = self.coverage.requirement(id);
+                gain * self.factor(aim.is_target(requirement, self.coverage.standing(id)))
+            }
+            _ => gain,
+        }
+    }
+
+    /// Returns the factor of a requirement that is, or is not, a target of the stage.
+    fn factor(&self, is_target: bool) -> u32 {
+        match is_target && self.aim.is_some() {
+            true => TARGET,
+            false => 1,
         }
     }
 
@@ -339,7 +373,9 @@ impl Strategy for CoverageGuided {
         if gain.requirements > 0 || gain.has_combination {
             self.corpus.add(&self.stream);
         }
-        if self.phase == Phase::Singular {
+        if let Some(aim) = &mut self.aim {
+            self.phase = aim.advance(self.phase, gain.requirements);
+        } else if self.phase == Phase::Singular {
             self.stale = match gain.requirements {
                 0 => self.stale + 1,
                 _ => 0,

@@ -83,6 +83,9 @@ impl CoverageGuided {
                 } else if let Some(made) = variable.made {
                     self.win(Requirement::pair(Metric::DefUse, made, site), &mut take);
                 }
+                if let Some(last) = pass.data.last_access(location) {
+                    self.win(Requirement::pair(Metric::Adjacent, last, site), &mut take);
+                }
                 if writes
                     && let Some((read, reader)) = pass.data.last_read(location)
                     && reader != thread

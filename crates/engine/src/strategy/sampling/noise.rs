@@ -4,8 +4,12 @@
 //! some probability. Noise makers do the same to uncontrolled programs (Edelstein, Farchi, Nir,
 //! Ratsaby, Ur, "Multithreaded Java Program Test Generation", IBM Systems Journal 2002). Little
 //! noise gives few preemptions, much noise is a random walk.
+//!
+//! After a change of the program, most preemptions are near the change: the priority of change-aware
+//! preemption prioritisation, which orders a search, as the probability of a sampler (Jagannath, Luo,
+//! Marinov, "Change-Aware Preemption Prioritization", ISSTA 2011).
 
-use super::{Foregone, Turns};
+use super::{Foregone, Impact, Turns};
 use crate::base::ids::ThreadId;
 use crate::base::rng::Rng;
 use crate::model::choice::Choice;
@@ -18,6 +22,11 @@ use crate::world::strategy::{Capabilities, Strategy};
 /// Maximum consecutive steps of a thread that others may be waiting for in a loop.
 const LONG_TURN: u64 = 1_000;
 
+/// Probability of a preemption near a change, and elsewhere: few executions are without one near it, and
+/// most are without any other.
+const NEAR: f64 = 0.5;
+const ELSEWHERE: f64 = 0.02;
+
 /// Random preemptions.
 #[derive(Clone, Debug)]
 pub struct Noise {
@@ -27,6 +36,8 @@ pub struct Noise {
     turns: Turns,
     /// The last thread, and true when it yielded.
     last: Option<(ThreadId, bool)>,
+    /// The source locations near a change.
+    impact: Option<Impact>,
 }
 
 impl Noise {
@@ -38,13 +49,32 @@ impl Noise {
             foregone: Foregone::default(),
             turns: Turns::default(),
             last: None,
+            impact: None,
+        }
+    }
+
+    /// Creates a strategy that mostly preempts threads at these source locations.
+    pub fn near(impact: Impact, seed: u64) -> Self {
+        Noise {
+            impact: Some(impact),
+            ..Noise::new(NEAR, seed)
+        }
+    }
+
+    /// Returns the probability that the thread is preempted now.
+    fn probability(&mut self, state: &State, thread: ThreadId) -> f64 {
+        let is_near = |impact: &mut Impact| impact.contains(state.pending_site(thread));
+        match self.impact.as_mut().is_none_or(is_near) {
+            true => self.probability,
+            false => ELSEWHERE,
         }
     }
 
     fn pick(&mut self, state: &State) -> ThreadId {
         match self.last {
             Some((last, yielded)) if state.is_enabled(last) => {
-                match yielded || self.rng.unit() < self.probability {
+                let probability = self.probability(state, last);
+                match yielded || self.rng.unit() < probability {
                     true => self.other(state, last),
                     false => last,
                 }

@@ -9,9 +9,12 @@
 //! random priorities, redrawn for every operation. The first execution only collects the locations
 //! and objects. (Zhao, Wolff, Mathur, Roychoudhury, "Selectively Uniform Concurrency Testing",
 //! ASPLOS 2025.)
+//!
+//! After a change of the program, only locations and objects that are used near the change are drawn,
+//! if there are any.
 
 use super::target::Thing;
-use super::{Foregone, Priorities, Shares, Target};
+use super::{Foregone, Impact, Priorities, Shares, Target};
 use crate::base::ids::ThreadId;
 use crate::base::rng::Rng;
 use crate::model::choice::Choice;
@@ -35,6 +38,8 @@ pub struct Surw {
     intended: Option<ThreadId>,
     /// By thread: true while it waits for that one.
     held: Vec<bool>,
+    /// The source locations near a change.
+    impact: Option<Impact>,
 }
 
 impl Surw {
@@ -48,7 +53,14 @@ impl Surw {
             target: Target::default(),
             intended: None,
             held: Vec::new(),
+            impact: None,
         }
+    }
+
+    /// Draws locations and objects that are used at these source locations, if there are any.
+    pub fn near(mut self, impact: Impact) -> Self {
+        self.impact = Some(impact);
+        self
     }
 
     /// Makes new threads known.
@@ -193,7 +205,14 @@ impl Strategy for Surw {
         }
         self.shares.meet_all(execution);
         let place = |thread| self.shares.place(thread);
-        let thing = self.target.pick(&mut self.rng, execution, place);
+        let thing = match &mut self.impact {
+            None => self.target.pick(&mut self.rng, execution, place, |_| true),
+            Some(impact) => {
+                let is_near = |event: &Event| impact.contains(event.site);
+                let near = self.target.pick(&mut self.rng, execution, place, is_near);
+                near.or_else(|| self.target.pick(&mut self.rng, execution, place, |_| true))
+            }
+        };
         self.shares.forget();
         self.shares.learn(execution, |event: &Event| {
             thing.is_some_and(|thing| thing.is_used_by(&event.operation))

@@ -36,6 +36,8 @@ struct Use {
     /// Bit set of the threads that use it, modulo 64.
     by: u64,
     times: u32,
+    /// True when it is used where it counts.
+    counts: bool,
 }
 
 /// Uses of the current execution, and the target.
@@ -127,22 +129,28 @@ impl Target {
         is_new.then(|| *used - 1)
     }
 
-    /// Picks a thing used by several threads, with a probability proportional to its uses; returns
-    /// its identity in this execution.
+    /// Picks a thing used by several threads, and by an event that counts, with a probability
+    /// proportional to its uses; returns its identity in this execution.
     pub(crate) fn pick(
         &mut self,
         rng: &mut Rng,
         execution: &Execution,
         place: impl Fn(ThreadId) -> usize,
+        mut counts: impl FnMut(&Event) -> bool,
     ) -> Option<Thing> {
         let uses = |event: &Event| Thing::of(&event.operation).map(|it| (event.id.thread, it));
         self.ordinals.clear();
         self.clear();
-        for (thread, thing) in execution.events.iter().filter_map(uses) {
-            self.note(thread, thing);
+        for event in &execution.events {
+            if let Some((thread, thing)) = uses(event) {
+                self.note(thread, thing);
+                let uses = &mut self.uses[thing.0];
+                uses.counts = uses.counts || counts(event);
+            }
         }
         let times = |uses: &Use| match uses.by.count_ones() {
             0 | 1 => 0,
+            _ if !uses.counts => 0,
             _ => u64::from(uses.times),
         };
         let all: u64 = self.uses.iter().map(times).sum();

@@ -44,7 +44,10 @@ fn near_all() -> String {
 #[test]
 fn every_behaviour_is_the_same_near_a_change() {
     let since = Since::new("classes", &near_all());
-    for story in raddle_stories::all().into_iter().filter(|it| it.facts.threads == 2) {
+    for story in raddle_stories::all()
+        .into_iter()
+        .filter(|it| it.facts.threads == 2)
+    {
         let check = || Checker::new().max_executions(20_000).shorten(false);
         let without = check().run(story.correct);
         if !without.exhausted {
@@ -63,7 +66,10 @@ fn without_an_earlier_version_a_check_does_what_it_always_does() {
     let missing = Since(PathBuf::from("no such folder/no such file"));
     let record = |check: Checker| {
         let classes = Mutex::new(Vec::new());
-        let story = raddle_stories::all().into_iter().find(|it| it.name == "bank").unwrap();
+        let story = raddle_stories::all()
+            .into_iter()
+            .find(|it| it.name == "bank")
+            .unwrap();
         raddle::__private::run_observed(
             check.max_executions(40).shorten(false),
             story.correct,
@@ -109,21 +115,33 @@ fn threads_meet_near_the_change() {
     let since = Since::new("meet", &near);
     let lost = |check: Checker| {
         let lost = std::sync::atomic::AtomicU32::new(0);
-        let check = check.max_executions(400).strategy(Strategy::Auto).shorten(false);
+        let check = check
+            .max_executions(400)
+            .strategy(Strategy::Auto)
+            .shorten(false);
         check.run(|| {
-            lost.fetch_add(u32::from(two_counters() == 1), std::sync::atomic::Ordering::Relaxed);
+            lost.fetch_add(
+                u32::from(two_counters() == 1),
+                std::sync::atomic::Ordering::Relaxed,
+            );
         });
         lost.into_inner()
     };
     let (without, with) = (lost(Checker::new()), lost(since.of(Checker::new())));
-    assert!(with >= without + without / 4, "{with} with, {without} without");
+    assert!(
+        with >= without + without / 4,
+        "{with} with, {without} without"
+    );
 }
 
 /// The guided search covers what is new before what was covered on the earlier version.
 #[test]
 fn guided_search_covers_new_requirements_first() {
     let metrics = Metrics::SYNC_PAIR_DEF_USE | Metric::Adjacent;
-    let story = raddle_stories::all().into_iter().find(|it| it.name == "bank").unwrap();
+    let story = raddle_stories::all()
+        .into_iter()
+        .find(|it| it.name == "bank")
+        .unwrap();
     let check = |executions: u64| {
         Checker::new()
             .strategy(Strategy::Coverage { metric: metrics })
@@ -155,5 +173,9 @@ fn guided_search_covers_new_requirements_first() {
         sum
     };
     let (without, with) = (count(check(3)), count(since.of(check(3))));
-    assert!(with > without, "{with} with, {without} without, of {} in 20 runs", 20 * new.len());
+    assert!(
+        with > without,
+        "{with} with, {without} without, of {} in 20 runs",
+        20 * new.len()
+    );
 }

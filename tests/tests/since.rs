@@ -8,7 +8,14 @@ use crate::support::{Finished, Newcomer, command_line, finish, workspace};
 #[track_caller]
 fn git(crate_: &Newcomer, arguments: &[&str]) -> String {
     let mut command = crate_.command("git");
-    let person = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+    let person = [
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b",
+        "-c",
+        "commit.gpgsign=false",
+    ];
     command.args(person).args(arguments);
     finish(&mut command).exits(0).stdout
 }
@@ -30,7 +37,10 @@ fn is_in_the_book(command: &str, output: &Finished, commits: &[(&str, &str)]) {
         text = text.replace(commit, name);
     }
     for line in shown.lines().filter(|line| !line.contains(" s)")) {
-        assert!(text.lines().any(|it| it == line), "`{line}` is not in\n{text}");
+        assert!(
+            text.lines().any(|it| it == line),
+            "`{line}` is not in\n{text}"
+        );
     }
 }
 
@@ -38,7 +48,8 @@ fn is_in_the_book(command: &str, output: &Finished, commits: &[(&str, &str)]) {
 fn tests_run(output: &Finished) -> BTreeSet<&str> {
     let lines = output.stdout.lines();
     let run = lines.filter(|line| line.starts_with("  ok  ") || line.starts_with("FAIL  "));
-    run.filter_map(|line| line.split_whitespace().nth(2)).collect()
+    run.filter_map(|line| line.split_whitespace().nth(2))
+        .collect()
 }
 
 #[test]
@@ -50,14 +61,21 @@ fn a_change_is_checked_where_it_matters() {
     let raddle = command_line(&since);
     let output = raddle("test --jobs 1 --since main").exits(0);
     assert_eq!(tests_run(&output).len(), 3);
-    is_in_the_book("cargo raddle test --jobs 1 --since main", &output, &[(&first, "5b1c3c9b4e")]);
+    is_in_the_book(
+        "cargo raddle test --jobs 1 --since main",
+        &output,
+        &[(&first, "5b1c3c9b4e")],
+    );
 
     // Nothing has changed, and a page about the crate is no reason to run its tests.
     since.write("notes.md", "# Notes\n");
     let second = commit(&since);
     let output = raddle("test --since HEAD~1").exits(0);
     assert!(tests_run(&output).is_empty(), "{}", output.stdout);
-    let names = [(first.as_str(), "5b1c3c9b4e"), (second.as_str(), "a90d1f0b77")];
+    let names = [
+        (first.as_str(), "5b1c3c9b4e"),
+        (second.as_str(), "a90d1f0b77"),
+    ];
     is_in_the_book("cargo raddle test --since HEAD~1", &output, &names);
 
     // An addition that is no longer atomic, and a larger change elsewhere in the file.
@@ -68,13 +86,23 @@ fn a_change_is_checked_where_it_matters() {
     );
     let output = raddle("test --jobs 1 --since main").exits(1);
     let first_line = output.stdout.lines().next().unwrap_or_default();
-    assert!(first_line.starts_with("FAIL  counter nothing_is_lost"), "{}", output.stdout);
-    is_in_the_book("cargo raddle test --jobs 1 --since main # with a change", &output, &names);
+    assert!(
+        first_line.starts_with("FAIL  counter nothing_is_lost"),
+        "{}",
+        output.stdout
+    );
+    is_in_the_book(
+        "cargo raddle test --jobs 1 --since main # with a change",
+        &output,
+        &names,
+    );
     output.says("not recorded as a version");
 
     // Committed, the failing version is recorded, and its schedule comes first even if only the file of runs is left.
     let third = commit(&since);
-    raddle("test --since main").exits(1).says(&format!("recorded as {third}"));
+    raddle("test --since main")
+        .exits(1)
+        .says(&format!("recorded as {third}"));
     let runs = std::fs::read(since.path("raddle/runs.redb")).unwrap();
     std::fs::remove_dir_all(since.path("raddle")).unwrap();
     std::fs::create_dir(since.path("raddle")).unwrap();
@@ -89,5 +117,9 @@ fn a_change_is_checked_where_it_matters() {
         "self.count.fetch_add(1, SeqCst);",
     );
     let output = raddle("test --since main").exits(0);
-    assert!(tests_run(&output).contains("nothing_is_lost"), "{}", output.stdout);
+    assert!(
+        tests_run(&output).contains("nothing_is_lost"),
+        "{}",
+        output.stdout
+    );
 }

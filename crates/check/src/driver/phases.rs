@@ -154,11 +154,14 @@ fn auto_samplers(
             let mut list: Vec<Box<dyn raddle_engine::Strategy>> = Vec::new();
             for (number, c) in pattern.chars().enumerate() {
                 let own = samplers::seed(seed, 1000 + number);
-                let metrics = Metrics::SYNC_PAIR_DEF_USE | raddle_engine::coverage::Metric::Adjacent;
+                let metrics =
+                    Metrics::SYNC_PAIR_DEF_USE | raddle_engine::coverage::Metric::Adjacent;
                 match c {
                     'n' => list.push(Box::new(strategy::Noise::near(impact.clone(), own))),
                     's' => list.push(Box::new(strategy::Surw::new(own).near(impact.clone()))),
-                    'g' => list.push(Box::new(strategy::CoverageGuided::new(metrics, own).aiming(baseline.clone()))),
+                    'g' => list.push(Box::new(
+                        strategy::CoverageGuided::new(metrics, own).aiming(baseline.clone()),
+                    )),
                     _ => list.extend(all.next()),
                 }
             }

@@ -84,7 +84,10 @@ impl Places {
     fn intern_code(&self, code: usize) -> SiteId {
         let mut list = self.lock();
         let same = |known: &KnownPlace| matches!(known, KnownPlace::Code(other) if *other == code);
-        let known = list.iter().position(same).or_else(|| self.read_before(code, &list));
+        let known = list
+            .iter()
+            .position(same)
+            .or_else(|| self.read_before(code, &list));
         let index = known.unwrap_or(list.len());
         match list.get_mut(index) {
             Some(known) => *known = KnownPlace::Code(code),

@@ -328,7 +328,9 @@ fn what_git_does_not_know_is_an_error_before_anything_is_built() {
     let tools = workspace.directory.join("tools");
     fs::create_dir(&tools).unwrap();
     for tool in ["env", "grep", "sort", "sed", "cat", "cp", "sh"] {
-        let mut folders = ["/usr/bin", "/bin"].iter().map(|it| Path::new(it).join(tool));
+        let mut folders = ["/usr/bin", "/bin"]
+            .iter()
+            .map(|it| Path::new(it).join(tool));
         let file = folders.find(|it| it.exists()).expect("a usual tool");
         std::os::unix::fs::symlink(file, tools.join(tool)).unwrap();
     }

@@ -329,6 +329,7 @@ fn orders_of_the_branch_that_reads_a_section() {
 }
 
 /// The objects, and the variable that refers to one of them.
+#[derive(Default)]
 struct Objects {
     a: Mutex<()>,
     b: Mutex<()>,
@@ -339,21 +340,6 @@ struct Objects {
     credit: [Shared; 2],
     /// The credit of each object as an atomic, for the search.
     ordered: [AtomicI32; 2],
-}
-
-impl Default for Objects {
-    fn default() -> Self {
-        Objects {
-            a: Mutex::default(),
-            b: Mutex::default(),
-            c: Mutex::default(),
-            x: Shared::default(),
-            y: Shared::default(),
-            ref2: Shared::default(),
-            credit: Default::default(),
-            ordered: Default::default(),
-        }
-    }
 }
 
 /// `ref1` always refers to object 0, and a new object is number 1.
@@ -479,7 +465,7 @@ fn first(program: fn(), mut see: impl FnMut(&Execution) + Send) {
         .predictions(Level::Warn)
         .shorten(false)
         .keep_going(true);
-    raddle::__private::run_observed(checker, &program, &mut see);
+    raddle::__private::run_observed(checker, program, &mut see);
 }
 
 #[test]
@@ -644,12 +630,11 @@ fn a_wait_orders_what_a_lock_does_not() {
         .strategy(Strategy::Exhaustive)
         .predictions(Level::Warn);
     let (mut complete, mut predicted) = (0, 0);
-    let report =
-        raddle::__private::run_observed(checker, &program, &mut |execution: &Execution| {
-            let is_complete = execution.threads.iter().all(|thread| thread.end.is_some());
-            complete += usize::from(is_complete);
-            predicted += predict::races(execution).len();
-        });
+    let report = raddle::__private::run_observed(checker, program, &mut |execution: &Execution| {
+        let is_complete = execution.threads.iter().all(|thread| thread.end.is_some());
+        complete += usize::from(is_complete);
+        predicted += predict::races(execution).len();
+    });
     assert_eq!((complete, predicted), (1, 0));
     let kinds: Vec<_> = report.failures.iter().map(|failure| failure.kind).collect();
     assert_eq!(kinds, [FailureKind::LostWakeup], "{report}");
@@ -842,7 +827,7 @@ fn races_of_random_programs_are_predicted_from_one_execution_of_each_group() {
         let program = || run_random(threads);
         let report = raddle::__private::run_observed(
             checker.clone(),
-            &program,
+            program,
             &mut |execution: &Execution| {
                 executions += 1;
                 let ends = execution.threads.iter().all(|thread| thread.end.is_some());

@@ -42,9 +42,8 @@ enum Way {
     Near,
 }
 
-const WAYS: [(Way, &str); 2] = [(Way::Auto, "auto"), (Way::Since, "since")];
-#[allow(dead_code)]
-const WAYS_: [(Way, &str); 6] = [
+/// The ratio that is printed is that of the second to the first.
+const WAYS: [(Way, &str); 6] = [
     (Way::Auto, "auto"),
     (Way::Since, "since"),
     (Way::Random, "random"),

@@ -149,24 +149,7 @@ fn auto_samplers(
         Some(since) if !since.is_empty() => {
             let baseline = since.baseline(places);
             let impact = since.impact(places);
-            let pattern = std::env::var("RADDLE_TRY").unwrap_or_else(|_| "n.s.g.".to_owned());
-            let mut all = all.into_iter();
-            let mut list: Vec<Box<dyn raddle_engine::Strategy>> = Vec::new();
-            for (number, c) in pattern.chars().enumerate() {
-                let own = samplers::seed(seed, 1000 + number);
-                let metrics =
-                    Metrics::SYNC_PAIR_DEF_USE | raddle_engine::coverage::Metric::Adjacent;
-                match c {
-                    'n' => list.push(Box::new(strategy::Noise::near(impact.clone(), own))),
-                    's' => list.push(Box::new(strategy::Surw::new(own).near(impact.clone()))),
-                    'g' => list.push(Box::new(
-                        strategy::CoverageGuided::new(metrics, own).aiming(baseline.clone()),
-                    )),
-                    _ => list.extend(all.next()),
-                }
-            }
-            list.extend(all);
-            list
+            samplers::alternating(samplers::near(baseline, impact, seed), all)
         }
         _ => all,
     }

@@ -47,7 +47,7 @@ fn the_subcommand_name_is_removed_once() {
 fn every_flag_of_test_is_read() {
     let line = "cargo-raddle test counter --exact --budget 30s --strategy pct --max-executions 9 --max-events 50 \
                 --seed 7 --workers 3 --resume --remember --jobs 2 --report /pages --junit j.xml \
-                --message-format json --queue redis://host --export --metrics m.prom -p one --package two -- --release -- --nocapture";
+                --message-format json --queue redis://host --export --metrics m.prom --since main -p one --package two -- --release -- --nocapture";
     let mut arguments = parse_test(line);
     let settings = std::mem::take(&mut arguments.settings);
     let expected = [
@@ -79,6 +79,7 @@ fn every_flag_of_test_is_read() {
             queue: Some("redis://host".to_owned()),
             export: true,
             metrics: Some("m.prom".into()),
+            since: Some("main".to_owned()),
             list: false,
             cargo: CargoArguments {
                 packages: vec!["one".to_owned(), "two".to_owned()],

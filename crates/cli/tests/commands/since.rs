@@ -317,7 +317,7 @@ fn what_git_does_not_know_is_an_error_before_anything_is_built() {
     let mut command = workspace.command(&["test", "--since", "HEAD"]);
     command.env(
         "GIT_CEILING_DIRECTORIES",
-        &workspace.directory.parent().unwrap(),
+        workspace.directory.parent().unwrap(),
     );
     let finished = finish(&mut command);
     assert_eq!(finished.code, Some(2));

@@ -127,9 +127,7 @@ impl History<'_> {
             for other in (0..self.threads.len()).filter(|&other| other != one) {
                 for second in calls(other) {
                     // The last one of `one` that ended before it, unless that did so before an earlier call too.
-                    let ended = calls(one)
-                        .filter(|&first| self.ended_before(first, second))
-                        .last();
+                    let ended = calls(one).rfind(|&first| self.ended_before(first, second));
                     let new = |first: &Position| {
                         second.1 == 0 || !self.ended_before(*first, (other, second.1 - 1))
                     };

@@ -38,8 +38,8 @@ pub use park::park_timeout_ms;
 #[cfg(feature = "check")]
 pub use park::{park, park_timeout};
 #[cfg(feature = "check")]
-#[cfg(feature = "check")]
 pub(crate) use scoped::scope_at;
+#[cfg(feature = "check")]
 pub use scoped::{Scope, ScopedJoinHandle, scope};
 #[cfg(feature = "check")]
 pub use sleep::sleep;

@@ -103,7 +103,8 @@ mod tests {
             for standing in standings {
                 let now = matches!(standing, Standing::Covered | Standing::NotTried);
                 // Targets: (now ∪ covered) \ (feasible \ covered).
-                let is_target = (now || covered) && (covered || !feasible);
+                let (is_added, is_removed) = (now || covered, feasible && !covered);
+                let is_target = is_added && !is_removed;
                 let expected = match () {
                     () if !is_target => None,
                     () if now && !(feasible || covered) => Some(TargetClass::New),

@@ -24,6 +24,7 @@ mod proxy;
 mod refusals;
 mod samplers;
 mod server;
+mod since;
 mod soak;
 #[allow(dead_code)] // Most of it is for the tests of native programs.
 #[path = "../native/support.rs"]

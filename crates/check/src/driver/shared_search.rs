@@ -16,6 +16,7 @@ mod results;
 mod streams;
 
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -98,6 +99,7 @@ pub(crate) fn connect(
                 check: name.test.clone(),
                 number: name.number,
                 settings: settings(checker),
+                since: earlier_version(checker),
                 begun,
                 ..division(checker)
             }));
@@ -196,6 +198,11 @@ fn refusal(checker: &Checker, is_observed: bool) -> Option<&'static str> {
     refused.or_else(|| checker.program.unshareable())
 }
 
+/// Returns what is known of an earlier version. A file that cannot be read is reported where it is used.
+fn earlier_version(checker: &Checker) -> Option<String> {
+    std::fs::read_to_string(checker.since.as_deref()?).ok()
+}
+
 /// Returns the settings that must be the same on every machine.
 fn settings(checker: &Checker) -> Vec<(String, String)> {
     let level = |level: Level| format!("{level:?}");
@@ -221,12 +228,21 @@ fn settings(checker: &Checker) -> Vec<(String, String)> {
         ("lock_order", level(checker.lock_order)),
         ("leaks", level(checker.leaks)),
         ("predictions", level(checker.predictions)),
+        ("since", limit(earlier_version(checker).map(of_version))),
     ];
     let others = others.map(|(name, value)| (name.to_owned(), value));
     let mut all = checkpoint::identity(checker);
     all.extend(checker.program.identity());
     all.extend(others);
     all
+}
+
+/// Returns a short text for what is known of an earlier version. All machines have the same build, so a hash of it is
+/// the same on all of them.
+fn of_version(text: String) -> String {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
 }
 
 impl Connection {

@@ -56,7 +56,7 @@ pub struct TestArguments {
 
     /// Run what has changed since this revision of git, first what the change can affect, and tell what is new. Leaves
     /// out tests with the same binary and settings that passed there.
-    #[arg(long, value_name = "REV", conflicts_with_all = ["queue", "list"])]
+    #[arg(long, value_name = "REV", conflicts_with = "list")]
     pub since: Option<String>,
 
     /// Share the searches with other machines, which run `cargo raddle work`, by the queue at this address, such as

@@ -39,6 +39,16 @@ pub struct FinishedProcess {
     pub output: String,
 }
 
+impl FinishedProcess {
+    fn not_started(error: io::Error) -> Self {
+        FinishedProcess {
+            status: Err(error),
+            time: Duration::ZERO,
+            output: String::new(),
+        }
+    }
+}
+
 /// Tests with the settings to run them.
 pub struct Runner<'a> {
     pub binaries: &'a [TestBinary],
@@ -77,30 +87,33 @@ impl Runner<'_> {
         };
         #[cfg(unix)]
         let finished = match self.front_end {
-            None => self.run_compared(index, report),
+            None => self.run_compared(index, &[], report),
             Some(front_end) => self.run_shared(index, front_end, &report),
         };
         #[cfg(not(unix))]
-        let finished = self.run_compared(index, report);
+        let finished = self.run_compared(index, &[], report);
         let _ = sender.send(TestMessage::Finished(index, finished));
     }
 
-    /// Runs a test, and tells its checks what is known of an earlier version, if they are compared with one.
-    fn run_compared(&self, index: usize, report: impl FnMut(Value)) -> FinishedProcess {
+    /// Runs a test with more variables, and tells its checks what is known of an earlier version, if they are compared
+    /// with one.
+    fn run_compared(
+        &self,
+        index: usize,
+        variables: &[(&str, &OsStr)],
+        report: impl FnMut(Value),
+    ) -> FinishedProcess {
         let Some(since) = self.since else {
-            return self.run_one(index, index, &[], report);
+            return self.run_one(index, index, variables, report);
         };
         let path = self.file(index, "since");
         match since.describe(self.binaries, &self.tests[index], &path) {
             Ok(()) => {
-                let variable = ("RADDLE_SINCE", path.as_os_str());
-                self.run_one(index, index, &[variable], report)
+                let mut variables = variables.to_vec();
+                variables.push(("RADDLE_SINCE", path.as_os_str()));
+                self.run_one(index, index, &variables, report)
             }
-            Err(error) => FinishedProcess {
-                status: Err(error),
-                time: Duration::ZERO,
-                output: String::new(),
-            },
+            Err(error) => FinishedProcess::not_started(error),
         }
     }
 
@@ -116,13 +129,9 @@ impl Runner<'_> {
         let binary = &self.binaries[test.binary].name;
         let finished =
             front_end.run_test(self.directory, binary, &test.name, report, |variables| {
-                self.run_one(index, index, variables, report)
+                self.run_compared(index, variables, report)
             });
-        finished.unwrap_or_else(|error| FinishedProcess {
-            status: Err(error),
-            time: Duration::ZERO,
-            output: String::new(),
-        })
+        finished.unwrap_or_else(FinishedProcess::not_started)
     }
 
     /// Runs a test with more variables, and passes its events to `receive`. `run` is a number that no other running

@@ -342,7 +342,7 @@ fn what_git_does_not_know_is_an_error_before_anything_is_built() {
         finished.stderr
     );
 
-    let finished = versions.since(&["--since", "HEAD", "--queue", "redis://x"]);
+    let finished = versions.since(&["--since", "HEAD", "--list"]);
     assert_eq!(finished.code, Some(2));
     let finished = versions.since(&["--since", "HEAD", "--", "--doc"]);
     assert_eq!(finished.code, Some(2));

@@ -64,8 +64,15 @@ pub struct SharedSearch {
     pub runs: Option<u64>,
     /// The part with which the search goes on if it ends without every class.
     pub next: Option<String>,
+    /// What is known of an earlier version of the program, which changes the choices of samplers.
+    pub since: Option<String>,
     /// The results of a search that has begun in a process of its own, with the parts that are left of it.
     pub begun: Option<PartResults>,
+}
+
+impl SharedSearch {
+    /// The fact of a search with what is known of an earlier version.
+    pub const SINCE: &str = "since";
 }
 
 /// A part of a search and the time for it.
@@ -172,6 +179,7 @@ impl FromCheck {
                 fields.extend(search.milliseconds.map(|time| field("milliseconds", time)));
                 fields.extend(search.runs.map(|runs| field("runs", runs)));
                 fields.extend(search.next.iter().map(|part| field("next", part)));
+                fields.extend(search.since.iter().map(|text| field("since", text)));
                 for (name, value) in &search.settings {
                     fields.extend([field("setting", name), field("value", value)]);
                 }
@@ -211,6 +219,7 @@ impl FromCheck {
                         ("milliseconds", _) => search.milliseconds = Some(number(&value)?),
                         ("runs", _) => search.runs = Some(number(&value)?),
                         ("next", _) => search.next = Some(value),
+                        ("since", _) => search.since = Some(value),
                         ("setting", _) => search.settings.push((value, String::new())),
                         ("value", Some(setting)) => setting.1 = value,
                         _ => return Err(unexpected(&name)),
@@ -513,6 +522,7 @@ mod tests {
                 milliseconds: Some(1500),
                 runs: Some(100),
                 next: Some("streams 0 3".to_owned()),
+                since: Some("near\ta.rs\t1\t2\n".to_owned()),
                 begun: Some(results()),
             }),
             FromCheck::Refused {

@@ -204,6 +204,7 @@ impl FrontEnd {
             milliseconds,
             runs,
             next,
+            since,
             begun,
         } = search;
         let name = SearchName {
@@ -228,13 +229,15 @@ impl FrontEnd {
                 None => Err(process(std::io::ErrorKind::UnexpectedEof.into())),
             };
         }
-        let first = match begun {
+        let mut first = match begun {
             Some(begun) => of_check(begun),
             None => Results {
                 items: vec![root.clone()],
                 ..Results::default()
             },
         };
+        let since = since.map(|text| (SharedSearch::SINCE.to_owned(), text));
+        first.facts.extend(since);
         self.start(&mut *queue, &name, &search, &first)?;
         let begin = Instant::now();
         let limit = milliseconds.map(Duration::from_millis);
@@ -327,7 +330,8 @@ impl FrontEnd {
             return Err(refused("only exhaustive searches have checkpoints"));
         }
         // A checkpoint has no place for other facts, without which a result would claim too much.
-        let is_kept = |fact: &str| fact == CUT_SHORT || fact == Estimate::FACT;
+        // An exhaustive search chooses without an earlier version.
+        let is_kept = |fact: &str| [CUT_SHORT, Estimate::FACT, SharedSearch::SINCE].contains(&fact);
         if let Some(fact) = state.facts.keys().find(|fact| !is_kept(fact)) {
             return Err(refused(&format!(
                 "a checkpoint cannot contain this: {fact}"
@@ -381,7 +385,11 @@ pub fn totals(state: &SearchState, resume: &str) -> Totals {
     Totals {
         results: PartResults {
             sums: state.sums.clone(),
-            facts: state.facts.clone(),
+            facts: {
+                let mut facts = state.facts.clone();
+                facts.remove(SharedSearch::SINCE);
+                facts
+            },
             failures: state.findings.iter().filter_map(failure).collect(),
             is_over: state.end == Some(End::Finding),
             ..PartResults::default()

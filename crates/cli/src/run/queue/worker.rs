@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use raddle_queue::{Address, Committed, Lease, Next, Queue, Results, Run, Token};
-use raddle_report::exchange::{Part, PartResults};
+use raddle_report::exchange::{Part, PartResults, SharedSearch};
 use raddle_report::grouped;
 use serde_json::json;
 
@@ -358,10 +358,20 @@ impl<'a> Worker<'a> {
         self.started += 1;
         let directory = self.directory.join(self.started.to_string());
         let (worker, time) = (&self.name, self.work.lease);
+        let mut environment = self.run.environment.clone();
+        if let Some(text) = state.facts.get(SharedSearch::SINCE) {
+            let path = directory.join("since");
+            let written = fs::create_dir_all(&directory).and_then(|()| fs::write(&path, text));
+            written.map_err(|error| Problem::NotWritten {
+                path: path.display().to_string(),
+                problem: error.to_string(),
+            })?;
+            environment.push(("RADDLE_SINCE".to_owned(), path.display().to_string()));
+        }
         TestProcess::start(
             command,
             name,
-            &self.run.environment,
+            &environment,
             directory,
             &mut *self.queue,
             time / BEATS,

@@ -36,7 +36,8 @@ where
     scope_at(Location::caller(), f)
 }
 
-/// Runs `f` with a scope whose events are at this place.
+/// Runs `f` with a scope whose events are at this place. A panic of its threads is raised at the caller's.
+#[track_caller]
 pub(crate) fn scope_at<'env, F, T>(place: &'static Location<'static>, f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,

@@ -35,6 +35,9 @@ pub use choose::{Alternatives, Any, any, assume, choose};
 #[cfg(feature = "check")]
 pub use labelled::Labelled;
 #[cfg(feature = "check")]
+#[doc(hidden)]
+pub use linearizable::Site as LinearizableSite;
+#[cfg(feature = "check")]
 pub use linearizable::{Linearizable, LinearizableReport};
 #[cfg(feature = "check")]
 #[doc(inline)]

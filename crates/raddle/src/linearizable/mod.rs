@@ -381,7 +381,7 @@ impl<T> fmt::Debug for Linearizable<T> {
 #[macro_export]
 macro_rules! linearizable {
     ($new:expr, { $($calls:tt)* } $(finally { $($last:tt)* })? $(,)?) => {{
-        let site = $crate::__private::Site {
+        let site = $crate::LinearizableSite {
             choose: |count| $crate::choose(0..count),
             tickets: || $crate::sync::atomic::AtomicUsize::new(0),
             take_ticket: |tickets| {

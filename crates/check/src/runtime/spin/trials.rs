@@ -8,7 +8,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use raddle_engine::{Operation, Reply, Round, SiteId, ThreadId};
+use raddle_engine::{Ending, Operation, Reply, Round, SiteId, Step, ThreadId, World};
+
+use crate::runtime::Context;
 
 /// Rounds of a trial: more than the rounds after which hand-written loops back off or give up, and less than a
 /// millisecond.
@@ -131,6 +133,64 @@ impl Trials {
         self.takes_place.set(false);
         if let Some(trial) = self.trial.borrow_mut().take() {
             self.verdicts.borrow_mut().insert(trial.tried, verdict);
+        }
+    }
+}
+
+impl Context {
+    /// Answers the next operation of a thread that repeats its last round off the record. When that is over, the
+    /// execution is run again.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn request_in_trial(
+        &self,
+        world: &mut World,
+        thread: ThreadId,
+        operation: &Operation,
+        site: SiteId,
+    ) -> Step {
+        match self.watch.trials.answer(operation, site) {
+            Answer::Reply(reply) => world.reply_off_the_record(thread, reply),
+            Answer::Over => {
+                self.watch.again.set(true);
+                world.stop(Ending::Discarded)
+            }
+        }
+    }
+
+    /// Ends the trial of the calling thread, which has ended.
+    #[inline]
+    pub(in crate::runtime) fn end_trial(&self) {
+        if self.watch.trials.takes_place() {
+            self.watch.trials.end(Verdict::Ends);
+            self.watch.again.set(true);
+            self.with_world(|world| world.stop(Ending::Discarded));
+            self.progress.set_fault();
+        }
+    }
+
+    /// Tries the loops of a livelock that was found by a strategy that cannot run an execution again. Discards the
+    /// execution if one of them ends by itself.
+    #[inline]
+    pub(in crate::runtime) fn try_livelock(&self, resume: impl Fn(&Context, ThreadId)) {
+        let rounds = self.with_world(|world| world.livelocked());
+        if rounds.is_empty() || !self.is_library() {
+            return;
+        }
+        self.watch.perform_apart();
+        for (thread, round) in rounds {
+            let trials = &self.watch.trials;
+            let Some(tried) = trials.untried_wait(thread) else {
+                continue;
+            };
+            let reply = trials.begin(tried, round);
+            self.with_world(|world| world.reply_off_the_record(thread, reply));
+            resume(self, thread);
+            self.progress.take_fault();
+            self.watch.again.set(false);
+            if self.watch.trials.verdict(tried) == Some(Verdict::Ends) {
+                return self.with_world(|world| world.retract_livelock());
+            }
         }
     }
 }

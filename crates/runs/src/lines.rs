@@ -153,6 +153,7 @@ impl Reader {
         let mut lines = diff.lines();
         while let Some(line) = lines.next() {
             if line.starts_with("diff --git ") {
+                self.remember_names();
                 self.files.push([None, None]);
             } else if let Some(name) = line.strip_prefix("rename from ") {
                 self.name(0, Some(name));

@@ -25,6 +25,7 @@ pages! {
     memory = "memory.md"
     races = "races.md"
     linearizability = "linearizability.md"
+    predictions = "predictions.md"
     coverage = "coverage.md"
     mutants = "mutants.md"
     between_runs = "between-runs.md"

@@ -61,11 +61,11 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
         "raddle",
         &[
             ("alloc", &["plain"]),
+            ("linearizable", &["choose", "label", "sync", "thread"]),
             ("cell", &["plain", "labelled"]),
             ("choose", &[]),
             ("future", &["sync", "thread", "plain"]),
             ("label", &["__private"]),
-            ("linearizable", &["choose", "label", "sync", "thread"]),
             ("monitor", &["plain", "labelled"]),
             ("port", &["mailbox", "plain", "labelled"]),
             ("sync", &["hint", "mailbox", "plain", "labelled"]),
@@ -222,6 +222,7 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
         "runs",
         &[
             ("key", &[]),
+            ("lines", &[]),
             ("merge", &["file"]),
             ("file", &["aside", "tables", "record"]),
             ("aside", &[]),

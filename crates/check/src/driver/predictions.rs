@@ -182,7 +182,7 @@ impl Worker<'_, '_> {
     }
 
     /// Runs some plans, and then random executions that hold threads back at some points. Returns the plan of the first
-    /// execution that fails, and the number of random ones. Executions that pass count as runs.
+    /// execution that fails, and the number of random ones. All of them count as runs.
     pub(super) fn failing_plan(
         &self,
         plans: &[Vec<Planned>],
@@ -217,7 +217,9 @@ impl Worker<'_, '_> {
         context.share_places(&self.context.places());
         let _watch = watchdog::watch(&context, self.checker.watchdog, self.deadline);
         for run in 0..runs {
-            let is_spent = self.context.with_exploration(|e| e.runs()) >= max_runs(self.checker);
+            // A run that fails is repeated by the check.
+            let runs_after = self.context.with_exploration(|e| e.runs()) + 1;
+            let is_spent = runs_after >= max_runs(self.checker);
             let is_late = self.deadline.is_past() || context.progress().is_late();
             if is_spent || is_late || !run_execution(&context, body, place) {
                 return (run, None);
@@ -229,12 +231,11 @@ impl Worker<'_, '_> {
                 fails.then(|| Planned::of(execution, 0..execution.events.len()))
             });
             context.clean_up();
+            self.context
+                .with_exploration(|exploration| exploration.add_runs(1));
             if failing.is_some() {
                 return (run, failing);
             }
-            // One that fails counts when the check runs it.
-            self.context
-                .with_exploration(|exploration| exploration.add_runs(1));
         }
         (runs, None)
     }

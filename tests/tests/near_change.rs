@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use raddle::{Checker, Metric, Metrics, Strategy, thread};
+use raddle::{Checker, Metric, Metrics, Report, Strategy, thread};
 
 /// A file for `RADDLE_SINCE`, removed on drop.
 struct Since(PathBuf);
@@ -134,14 +134,26 @@ fn threads_meet_near_the_change() {
     );
 }
 
+/// The requirements of a story that are new, every third of those that it covers, and an earlier version that covered
+/// the others.
+fn new_requirements(all: &Report) -> (Vec<String>, Since) {
+    let (mut text, mut new) = (String::new(), Vec::new());
+    for (number, key) in all.coverage().covered_keys().enumerate() {
+        match number % 3 {
+            0 => new.push(key),
+            _ => {
+                let (metric, places) = key.split_once(' ').unwrap();
+                text += &format!("covered\t{metric}\t{}\n", places.replace(" -> ", "\t"));
+            }
+        }
+    }
+    (new, Since::new("new", &text))
+}
+
 /// The guided search covers what is new before what was covered on the earlier version.
 #[test]
 fn guided_search_covers_new_requirements_first() {
     let metrics = Metrics::SYNC_PAIR_DEF_USE | Metric::Adjacent;
-    let story = raddle_stories::all()
-        .into_iter()
-        .find(|it| it.name == "bank")
-        .unwrap();
     let check = |executions: u64| {
         Checker::new()
             .strategy(Strategy::Coverage { metric: metrics })
@@ -149,33 +161,27 @@ fn guided_search_covers_new_requirements_first() {
             .max_executions(executions)
             .shorten(false)
     };
-    let all = check(600).run(story.correct);
-    let covered: Vec<String> = all.coverage().covered_keys().collect();
-    // Every third requirement is new; the others were covered before.
-    let (mut text, mut new) = (String::new(), Vec::new());
-    for (number, key) in covered.iter().enumerate() {
-        match number % 3 {
-            0 => new.push(key.clone()),
-            _ => {
-                let (metric, places) = key.split_once(' ').unwrap();
-                text += &format!("covered\t{metric}\t{}\n", places.replace(" -> ", "\t"));
-            }
-        }
+    let (mut with, mut without, mut possible) = (0, 0, 0);
+    for name in ["bank", "piper", "alarm_clock", "merge_sort", "two_stage"] {
+        let story = raddle_stories::all()
+            .into_iter()
+            .find(|it| it.name == name)
+            .unwrap();
+        let (new, since) = new_requirements(&check(600).run(story.correct));
+        let count = |check: Checker| {
+            let runs = (0..20).map(|seed| check.clone().seed(seed).run(story.correct));
+            let covered = runs.map(|report| {
+                let covered: Vec<String> = report.coverage().covered_keys().collect();
+                new.iter().filter(|key| covered.contains(key)).count()
+            });
+            covered.sum::<usize>()
+        };
+        with += count(since.of(check(2)));
+        without += count(check(2));
+        possible += 20 * new.len();
     }
-    let since = Since::new("new", &text);
-    let count = |check: Checker| {
-        let mut sum = 0;
-        for seed in 0..20 {
-            let report = check.clone().seed(seed).run(story.correct);
-            let covered: Vec<String> = report.coverage().covered_keys().collect();
-            sum += new.iter().filter(|key| covered.contains(key)).count();
-        }
-        sum
-    };
-    let (without, with) = (count(check(3)), count(since.of(check(3))));
     assert!(
         with > without,
-        "{with} with, {without} without, of {} in 20 runs",
-        20 * new.len()
+        "{with} with, {without} without, of {possible}"
     );
 }

@@ -3,6 +3,7 @@
 #[path = "../newcomer/support.rs"]
 mod support;
 
+mod lock_free;
 mod newcomer;
 mod round_trips;
 mod since;

@@ -4,6 +4,7 @@
 mod support;
 
 mod lock_free;
+mod mistakes;
 mod newcomer;
 mod round_trips;
 mod since;

@@ -3,7 +3,7 @@
 //! The fixture has every operation `SeqCst`. A spin lock, a ticket lock, the ring of one producer and one consumer and a
 //! reference count are in `weakest.rs`.
 
-use crate::support::Newcomer;
+use crate::support::{Newcomer, command_line};
 
 /// A structure, where its orderings were published, and its lines: as in the fixture, and as published.
 struct Published {
@@ -259,4 +259,71 @@ fn every_published_line_is_in_the_source() {
     let lines = PUBLISHED.iter().map(|it| it.lines.len()).sum::<usize>();
     let has_ordering = |line: &&str| line.contains("(SeqCst") || line.contains(", SeqCst");
     assert_eq!(source.lines().filter(has_ordering).count(), lines);
+}
+
+/// Where the search finds another ordering than the published one: the line, what is found, and why.
+const OTHERWISE: [(&str, &str, &str); 3] = [
+    (
+        "self.local.store(epoch + 1, Relaxed)",
+        "self.local.store(epoch + 1, Release)",
+        "a thread that pins itself again overwrites the Release store of its last unpin, and who reads that it is pinned \
+         must synchronize with the unpin: a release sequence of C++11 contains the later stores of the same thread, \
+         one of C++20 and of Rust does not",
+    ),
+    (
+        "if self.current.load(Acquire) != seen",
+        "if self.current.load(Relaxed) != seen",
+        "the fence between the first load and this one acquires what the first load has read, and a hazard is \
+         used only if both read the same",
+    ),
+    (
+        "self.global.store(epoch + 1, Release)",
+        "self.global.store(epoch + 1, Relaxed)",
+        "the thread that advances the epoch is the one that destroys the value: the proof is for any thread",
+    ),
+];
+
+/// Writes the fixture with the published orderings.
+fn write_published(crate_: &Newcomer) {
+    let mut source = crate_.read("src/lib.rs");
+    for (line, weakest) in PUBLISHED.iter().flat_map(|it| it.lines) {
+        source = source.replace(line, weakest);
+    }
+    crate_.write("src/lib.rs", &source);
+}
+
+#[test]
+fn every_weakening_of_a_published_ordering_is_noticed() {
+    let published = Newcomer::new("published", "lock_free");
+    write_published(&published);
+    let [(too_weak, strong_enough, _), not_needed @ ..] = OTHERWISE;
+    let raddle = command_line(&published);
+    raddle("test epochs").exits(1).says("data race after ");
+    published.replace("src/lib.rs", too_weak, strong_enough);
+    let found = raddle("mutants --json").exits(1);
+    let source = published.read("src/lib.rs");
+    let mut missed = Vec::new();
+    for line in found.stdout.lines() {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        let number = record["line"].as_u64().unwrap() as usize;
+        let text = source.lines().nth(number - 1).unwrap();
+        match record["outcome"].as_str().unwrap() {
+            "noticed" => assert!(record["executions"].as_u64().unwrap() > 0, "{record}"),
+            "not noticed" => {
+                assert_eq!(record["guarantee"], "exhaustive", "{record}");
+                missed.push((number, text.trim().to_owned(), record["change"].clone()));
+            }
+            _ => panic!("{record}"),
+        }
+    }
+    // Counted by hand: the orderings that are published, each with all that are weaker.
+    assert_eq!(found.stdout.lines().count(), 44);
+    assert_eq!(missed.len(), not_needed.len(), "{missed:?}");
+    missed.sort_by_key(|it| it.0);
+    for ((_, text, change), (line, _, _)) in missed.iter().zip(not_needed) {
+        assert!(
+            text.contains(line) && change == "Relaxed",
+            "{text}: {change}"
+        );
+    }
 }

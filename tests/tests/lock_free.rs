@@ -327,3 +327,29 @@ fn every_weakening_of_a_published_ordering_is_noticed() {
         );
     }
 }
+
+/// Searches for the weakest orderings of a structure with its test alone, and compares them with the published ones.
+#[track_caller]
+fn the_weakest_are(structure: &str, test: &str, otherwise: &[(&str, &str, &str)]) {
+    let crate_ = Newcomer::new(&format!("weakest_{test}"), "lock_free");
+    let raddle = command_line(&crate_);
+    raddle(&format!("orderings {test} --patch weaker.patch")).exits(0);
+    crate_.shell("patch -p1 < weaker.patch").exits(0);
+    let source = crate_.read("src/lib.rs");
+    let published = PUBLISHED.iter().find(|it| it.structure == structure);
+    for (_, weakest) in published.unwrap().lines {
+        let other = otherwise.iter().find(|(line, _, _)| line == weakest);
+        let expected = other.map_or(*weakest, |(_, found, _)| *found);
+        assert!(source.contains(expected), "{expected} is not in\n{source}");
+    }
+}
+
+#[test]
+fn the_weakest_orderings_of_a_stack_are_the_published_ones() {
+    the_weakest_are("Stack", "stack", &[]);
+}
+
+#[test]
+fn the_weakest_orderings_of_a_hazard_pointer_are_the_published_ones_but_for_one() {
+    the_weakest_are("Hazard", "hazard", &OTHERWISE);
+}

@@ -3,6 +3,8 @@
 #[path = "../newcomer/support.rs"]
 mod support;
 
+mod lock_free;
+mod mistakes;
 mod newcomer;
 mod round_trips;
 mod since;

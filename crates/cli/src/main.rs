@@ -5,13 +5,14 @@
 //! wrong usage and errors, 130 if it was interrupted.
 //!
 //! The folders are layers, and each uses only those after it: `commands`, `arguments`, `output`, `run`,
-//! `toolchain`.
+//! `source`, `toolchain`.
 
 mod arguments;
 mod commands;
 mod output;
 mod own_sync;
 mod run;
+mod source;
 mod toolchain;
 
 use std::process::ExitCode;

@@ -233,10 +233,14 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
     (
         "cli",
         &[
-            ("commands", &["arguments", "output", "run", "toolchain"]),
+            (
+                "commands",
+                &["arguments", "output", "run", "source", "toolchain"],
+            ),
             ("arguments", &[]),
-            ("output", &["run", "toolchain"]),
-            ("run", &["own_sync", "toolchain"]),
+            ("output", &["run", "source", "toolchain"]),
+            ("run", &["own_sync", "source", "toolchain"]),
+            ("source", &[]),
             ("own_sync", &[]),
             ("toolchain", &[]),
         ],

@@ -103,7 +103,9 @@ Environment:
 pub const MUTANTS: &str = "\
 Each change is made while the tests run, without another build: a weaker memory ordering of an atomic operation or a
 fence, a fence or a notification left out, `notify_one` instead of `notify_all`, a wake-up of a parked thread or the
-return of a permit left out. A change that no test notices is a gap in the tests, or makes no difference to them.
+return of a permit left out. With `--tier source`, mistakes are made in a copy of the source, with a build for each: guards
+that are dropped early or late, locks in another order, waits, joins and conditions left out or changed. A change that
+no test notices is a gap in the tests, or makes no difference to them.
 
 Examples:
   cargo raddle mutants                   all changes that the tests reach
@@ -111,9 +113,13 @@ Examples:
   cargo raddle mutants queue --jobs 4    judged by the tests with `queue` in the name
   cargo raddle mutants --in-diff main    changes of lines that differ from the branch main
   cargo raddle mutants --shard 2/8       the second of eight parts, for one of eight machines
+  cargo raddle mutants --tier source --list     mistakes in the source, each with its difference
+  cargo raddle mutants --tier all --junit mutants.xml --html mutants.html
+                                         both kinds, for a CI server and as a page
   cargo raddle mutants --queue           judged by `cargo raddle work` on other machines, from RADDLE_QUEUE
 
-A check takes at most a minute, unless --budget gives another time. Code of tests stays as it is: files in `tests`,
+A check takes at most a minute, unless --budget gives another time, and a test with a change at most 90 s, unless
+it takes long without one or --timeout gives another time. Code of tests stays as it is: files in `tests`,
 `examples` and `benches`, and what follows `#[cfg(test)]` in others.
 
 Environment:

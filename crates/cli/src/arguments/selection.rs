@@ -90,6 +90,15 @@ impl BuildArguments {
             }
     }
 
+    /// The profile that tests are built with.
+    pub fn profile_name(&self) -> &str {
+        match &self.profile {
+            Some(name) => name,
+            None if self.release => "release",
+            None => "dev",
+        }
+    }
+
     /// The same flags for cargo, without those that concern where cargo finds and puts files.
     pub fn for_build(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();

@@ -116,6 +116,11 @@ pub struct JudgeArguments {
     #[arg(long)]
     pub in_tests: bool,
 
+    /// Kill a test with a change after this time; by default after 90 s, or five times what the slowest test takes without
+    /// a change.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub timeout: Option<Duration>,
+
     /// Other arguments for `cargo test`.
     #[arg(last = true, value_name = "ARGS-FOR-CARGO-TEST")]
     pub for_cargo: Vec<OsString>,
@@ -147,8 +152,12 @@ pub struct MutantsArguments {
     #[command(flatten)]
     pub tests: JudgeArguments,
 
-    /// List the changes, and try none.
-    #[arg(long)]
+    /// Where the changes are made.
+    #[arg(long, value_name = "TIER", default_value = "runtime")]
+    pub tier: Tier,
+
+    /// List the changes, those of the source with their difference, and try none.
+    #[arg(long, conflicts_with_all = ["junit", "html"])]
     pub list: bool,
 
     /// Try only changes in lines that differ from this revision of git.
@@ -163,10 +172,30 @@ pub struct MutantsArguments {
     #[arg(long)]
     pub json: bool,
 
+    /// Write the results as JUnit XML to this file.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+
+    /// Write a page with the sources and the results at their lines to this file.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
     /// Have other machines judge the changes, which run `cargo raddle work`, by the queue at this address, such as
     /// redis://HOST or postgres://HOST/DATABASE; without an address, that in RADDLE_QUEUE.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "")]
     pub queue: Option<String>,
+}
+
+/// Where changes are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Tier {
+    /// In operations, while the tests run, without another build.
+    #[default]
+    Runtime,
+    /// In a copy of the source, with a build for each.
+    Source,
+    /// In both.
+    All,
 }
 
 /// A part of several.

@@ -44,6 +44,12 @@ pub enum Error {
     NothingToChange {
         in_tests: usize,
     },
+    /// The copy of the workspace for changes of the source.
+    CopyDoesNotBuild {
+        why: String,
+    },
+    /// A queue was given for changes of the source.
+    QueueTier,
     /// Changes that are possible one after the other are not possible together.
     NotTogether {
         why: String,
@@ -195,6 +201,15 @@ impl fmt::Display for Error {
                 f,
                 "the tests reach no operation that could be changed outside their own code, and {in_tests} in it\n  \
                  help: --in-tests changes these too",
+            ),
+            Self::CopyDoesNotBuild { why } => write!(
+                f,
+                "a copy of the workspace does not build: {why}\n  \
+                 help: changes of the source need a workspace whose files are all in it; `--tier runtime` makes no copy",
+            ),
+            Self::QueueTier => f.write_str(
+                "the queue hands out changes of operations only\n  \
+                 help: share changes of the source by `--shard`, and leave --queue out",
             ),
             Self::NotTogether { why } => write!(
                 f,

@@ -188,7 +188,9 @@ impl Search<'_> {
         let runner = self.court.runner();
         match mutant::judge(&runner, usize::MAX, changes, tests) {
             Judgement::Killed { headline, .. } => Some(headline),
-            Judgement::Undecided { why, .. } => Some(format!("undecided: {why}")),
+            Judgement::Undecided { why, .. } | Judgement::TimedOut { why, .. } => {
+                Some(format!("undecided: {why}"))
+            }
             Judgement::Survived {
                 is_exhaustive: false,
                 ..

@@ -89,6 +89,7 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
         environment: &environment,
         jobs: options.jobs.map_or(cores, |jobs| jobs as usize),
         directory: directory.path(),
+        time_limit: None,
         since: since.as_ref(),
         #[cfg(unix)]
         front_end: front_end.as_ref(),
@@ -164,6 +165,22 @@ pub fn build_tests(cargo: &Cargo, options: &TestArguments) -> Result<BuiltTests,
         tests,
         workspace,
         environment,
+    })
+}
+
+/// Lists the selected tests of binaries that were built in another way.
+pub fn with_binaries(
+    binaries: Vec<TestBinary>,
+    workspace: Workspace,
+    options: &TestArguments,
+) -> Result<BuiltTests, Error> {
+    let (_, for_tests) = options.split();
+    let tests = selected(&binaries, options, for_tests)?;
+    Ok(BuiltTests {
+        tests,
+        binaries,
+        workspace,
+        environment: environment(options),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Results in human-readable and machine-readable formats.
 
+pub mod changes;
 pub mod comparison;
 pub mod diagnostics;
 pub mod error;

@@ -1,16 +1,13 @@
 //! Changed orderings as a patch of the sources.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::run::mutant::Mutant;
+use crate::source::difference::unified;
 
 /// Names of orderings in sources.
 const ORDERINGS: [&str; 5] = ["SeqCst", "AcqRel", "Acquire", "Release", "Relaxed"];
-/// Lines of context around a change.
-const CONTEXT: usize = 3;
-
 /// A patch, and the changes that are not in it because the source does not name the ordering at the call.
 pub struct Patch<'a> {
     pub text: String,
@@ -34,7 +31,7 @@ pub fn patch<'a>(root: &Path, changes: &[&'a Mutant]) -> Patch<'a> {
         let shown = Path::new(file)
             .strip_prefix(root)
             .unwrap_or(Path::new(file));
-        patch.text += &difference(&shown.display().to_string(), &source, &changed);
+        patch.text += &unified(&shown.display().to_string(), &source, &changed);
     }
     patch
 }
@@ -121,43 +118,6 @@ fn orderings(source: &str, within: std::ops::Range<usize>) -> Vec<std::ops::Rang
     found
 }
 
-/// Returns the difference of two versions with the same number of lines, in the unified format.
-fn difference(file: &str, old: &str, new: &str) -> String {
-    let (old, new): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
-    let changed: Vec<_> = (0..old.len()).filter(|&at| old[at] != new[at]).collect();
-    let mut text = String::new();
-    let mut rest = &changed[..];
-    while let [first, ..] = *rest {
-        let near = |pair: &[usize]| pair[1] - pair[0] <= 2 * CONTEXT;
-        let length = 1 + rest.windows(2).take_while(|pair| near(pair)).count();
-        let (hunk, others) = rest.split_at(length);
-        rest = others;
-        let start = first.saturating_sub(CONTEXT);
-        let end = (hunk[length - 1] + CONTEXT + 1).min(old.len());
-        if text.is_empty() {
-            let _ = writeln!(text, "--- a/{file}\n+++ b/{file}");
-        }
-        let count = end - start;
-        let _ = writeln!(text, "@@ -{0},{count} +{0},{count} @@", start + 1);
-        let mut at = start;
-        while at < end {
-            if old[at] == new[at] {
-                let _ = writeln!(text, " {}", old[at]);
-                at += 1;
-                continue;
-            }
-            let until = (at..end).find(|&at| old[at] == new[at]).unwrap_or(end);
-            for (sign, lines) in [('-', &old), ('+', &new)] {
-                for line in &lines[at..until] {
-                    let _ = writeln!(text, "{sign}{line}");
-                }
-            }
-            at = until;
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,7 +168,7 @@ mod tests {
         let expected = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,6 +1,6 @@\n use std::sync::atomic::Ordering::*;\n fn \
             f() {\n-    X.store(g(1), Ordering::SeqCst);\n+    X.store(g(1), Ordering::Relaxed);\n     \
             X.compare_exchange(\n         0,\n         1,\n";
-        assert_eq!(difference("src/lib.rs", SOURCE, &text), expected);
-        assert_eq!(difference("src/lib.rs", SOURCE, SOURCE), "");
+        assert_eq!(unified("src/lib.rs", SOURCE, &text), expected);
+        assert_eq!(unified("src/lib.rs", SOURCE, SOURCE), "");
     }
 }

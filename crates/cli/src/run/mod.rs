@@ -9,3 +9,4 @@ pub mod parallel;
 pub mod queue;
 pub mod runner;
 pub mod since;
+pub mod source_copy;

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::run::outcome::{TestOutcome, TestVerdict};
-use crate::run::runner::Runner;
+use crate::run::outcome::{CheckResult, TestOutcome, TestVerdict};
+use crate::run::runner::{FinishedProcess, Runner};
+use crate::source::REACHED;
 
 /// A change of the operations at one place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,17 +109,23 @@ pub enum Judgement {
     Survived {
         /// True when every behaviour was run in all of them.
         is_exhaustive: bool,
+        /// The least that a check of them guarantees, as it is written in settings.
+        guarantee: String,
         /// Places of changed operations that load buffering could use.
         load_buffering: Vec<String>,
     },
+    /// A test came to no end, or not in its time.
+    TimedOut { test: usize, why: String },
     /// A test neither passed nor failed.
     Undecided { test: usize, why: String },
 }
 
-/// Runs a test without a change; an error says why it cannot be a judge.
-pub fn appoint(runner: &Runner<'_>, test: usize) -> Result<Judge, String> {
+/// Runs a test without a change; an error says why it cannot be a judge. With a file, code with marks records there
+/// which of them it reaches.
+pub fn appoint(runner: &Runner<'_>, test: usize, reached: Option<&Path>) -> Result<Judge, String> {
     let mut mutants = BTreeMap::new();
-    let outcome = run(runner, test, test, "list", |event| {
+    let file = reached.map(|file| (REACHED, file.as_os_str()));
+    let Ran { outcome, .. } = run(runner, test, test, Some("list"), file, |event| {
         for possible in event["possible"].as_array().into_iter().flatten() {
             if let Some(mutant) = Mutant::from_event(possible) {
                 mutants.entry(mutant).or_insert(());
@@ -144,32 +151,53 @@ pub fn judge(
     tests: impl IntoIterator<Item = usize>,
 ) -> Judgement {
     let changes: Vec<_> = changes.iter().map(|it| it.variable()).collect();
-    judge_change(runner, number, &changes.join(";"), tests)
+    judge_change(runner, number, Some(&changes.join(";")), tests)
 }
 
-/// The same for changes as `RADDLE_MUTANT` takes them.
+/// The same for changes as `RADDLE_MUTANT` takes them, or for none if the source is changed.
 pub fn judge_change(
     runner: &Runner<'_>,
     number: usize,
-    changes: &str,
+    changes: Option<&str>,
     tests: impl IntoIterator<Item = usize>,
 ) -> Judgement {
-    let (mut all_exhaustive, mut load_buffering) = (true, Vec::new());
+    let mut load_buffering = Vec::new();
+    let mut weakest: Option<CheckResult> = None;
     for test in tests {
-        let outcome = run(runner, test, number, changes, |event| {
+        let Ran {
+            outcome,
+            is_timed_out,
+            crash,
+        } = run(runner, test, number, changes, None, |event| {
             let places = event["load_buffering"].as_array();
             let places = places.into_iter().flatten().filter_map(Value::as_str);
             load_buffering.extend(places.map(str::to_owned));
         });
+        if is_timed_out {
+            let why = format!("no end after {:.0} s", outcome.time.as_secs_f64());
+            return Judgement::TimedOut { test, why };
+        }
         match outcome.verdict {
-            TestVerdict::Passed => all_exhaustive &= is_exhaustive(&outcome),
+            TestVerdict::Passed => {
+                let results = weakest.iter().chain(outcome.weakest());
+                weakest = results.min_by_key(|it| it.strength()).cloned();
+            }
             TestVerdict::Failed => {
                 return Judgement::Killed {
                     test,
                     headline: headline(&outcome),
                 };
             }
+            TestVerdict::TooLong => {
+                return Judgement::TimedOut {
+                    test,
+                    why: headline(&outcome),
+                };
+            }
             _ => {
+                if let Some(headline) = crash {
+                    return Judgement::Killed { test, headline };
+                }
                 return Judgement::Undecided {
                     test,
                     why: headline(&outcome),
@@ -179,10 +207,23 @@ pub fn judge_change(
     }
     load_buffering.sort();
     load_buffering.dedup();
+    let guarantee = weakest.map_or_else(String::new, |it| it.guarantee());
     Judgement::Survived {
-        is_exhaustive: all_exhaustive,
+        is_exhaustive: guarantee == EXHAUSTIVE,
+        guarantee,
         load_buffering,
     }
+}
+
+/// The guarantee of a check that has run every behaviour.
+const EXHAUSTIVE: &str = "exhaustive";
+
+/// A test that has run.
+struct Ran {
+    outcome: TestOutcome,
+    is_timed_out: bool,
+    /// The signal that a mistake of the program has raised, as text.
+    crash: Option<String>,
 }
 
 /// Time limit of a check, unless the user sets another one: a search may have none of its own.
@@ -192,21 +233,23 @@ fn run(
     runner: &Runner<'_>,
     test: usize,
     number: usize,
-    changes: &str,
+    changes: Option<&str>,
+    more: Option<(&str, &OsStr)>,
     mut see: impl FnMut(&Value),
-) -> TestOutcome {
+) -> Ran {
     // Schedules of changed programs are not those of the user's.
     let data = runner.directory.join(format!("{number}.data"));
     let (limit, budget) = BUDGET;
     let is_given = |(name, _): &(&str, _)| *name == limit;
     let is_limited = runner.environment.iter().any(is_given) || std::env::var_os(limit).is_some();
     let mut variables: Vec<(&str, &OsStr)> = vec![
-        ("RADDLE_MUTANT", changes.as_ref()),
         ("RADDLE_DIR", data.as_os_str()),
         // A change that a test notices needs no story.
         ("RADDLE_SHORTEN", "0".as_ref()),
         ("RUST_BACKTRACE", "0".as_ref()),
     ];
+    variables.extend(changes.map(|changes| ("RADDLE_MUTANT", changes.as_ref())));
+    variables.extend(more);
     if !is_limited {
         variables.push((limit, budget.as_ref()));
     }
@@ -217,16 +260,47 @@ fn run(
             see(&event);
         }
     });
+    let is_timed_out = finished.is_timed_out;
+    let crash = crash(&finished);
     outcome.finish(finished);
     // Remaining files are removed with the directory.
     let _ = std::fs::remove_dir_all(data);
-    outcome
+    Ran {
+        outcome,
+        is_timed_out,
+        crash,
+    }
+}
+
+/// Returns the signal that a process has raised by what it did.
+#[cfg(unix)]
+fn crash(finished: &FinishedProcess) -> Option<String> {
+    use std::os::unix::process::ExitStatusExt;
+
+    use nix::sys::signal::Signal;
+
+    let status = finished.status.as_ref().ok()?;
+    let signal = Signal::try_from(status.signal()?).ok()?;
+    let own = [
+        Signal::SIGABRT,
+        Signal::SIGBUS,
+        Signal::SIGFPE,
+        Signal::SIGILL,
+        Signal::SIGSEGV,
+    ];
+    let is_own = own.contains(&signal);
+    is_own.then(|| format!("crash ({})", signal.as_str()))
+}
+
+#[cfg(not(unix))]
+fn crash(_: &FinishedProcess) -> Option<String> {
+    None
 }
 
 /// True when every check of a test has run every behaviour.
 fn is_exhaustive(outcome: &TestOutcome) -> bool {
     let weakest = outcome.weakest();
-    weakest.is_some_and(|result| result.guarantee() == "exhaustive")
+    weakest.is_some_and(|result| result.guarantee() == EXHAUSTIVE)
 }
 
 fn headline(outcome: &TestOutcome) -> String {

@@ -63,7 +63,7 @@ impl CheckResult {
 
     /// The order of guarantees: a smaller strength promises less. Bounds of different kinds are comparable to none,
     /// and are between samples and reductions.
-    fn strength(&self) -> (u8, u64) {
+    pub fn strength(&self) -> (u8, u64) {
         let text = self.guarantee();
         let (name, bound) = text.split_once(':').unwrap_or((&text, "0"));
         let rank = match name {

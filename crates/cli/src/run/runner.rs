@@ -35,6 +35,8 @@ pub struct FinishedProcess {
     /// An error if the process could not be started or observed.
     pub status: io::Result<ExitStatus>,
     pub time: Duration,
+    /// True when it was killed because its time was up.
+    pub is_timed_out: bool,
     /// Standard output and standard error.
     pub output: String,
 }
@@ -44,6 +46,7 @@ impl FinishedProcess {
         FinishedProcess {
             status: Err(error),
             time: Duration::ZERO,
+            is_timed_out: false,
             output: String::new(),
         }
     }
@@ -58,6 +61,8 @@ pub struct Runner<'a> {
     pub jobs: usize,
     /// Directory for temporary files.
     pub directory: &'a Path,
+    /// Time after which a test is killed.
+    pub time_limit: Option<Duration>,
     /// The earlier version that the tests are compared with.
     pub since: Option<&'a Since>,
     /// The front end of the queue that has the searches of the tests, if one has.
@@ -144,11 +149,18 @@ impl Runner<'_> {
         receive: impl FnMut(Value),
     ) -> FinishedProcess {
         let start = Instant::now();
-        let status = self.run_process(index, run, variables, receive);
+        let mut is_timed_out = false;
+        let is_late = || {
+            let limit = self.time_limit;
+            is_timed_out |= limit.is_some_and(|limit| start.elapsed() >= limit);
+            is_timed_out
+        };
+        let status = self.run_process(index, run, variables, receive, is_late);
         let output = fs::read(self.file(run, "output")).unwrap_or_default();
         FinishedProcess {
             status,
             time: start.elapsed(),
+            is_timed_out,
             output: String::from_utf8_lossy(&output).into_owned(),
         }
     }
@@ -163,6 +175,7 @@ impl Runner<'_> {
         run: usize,
         variables: &[(&str, &OsStr)],
         mut receive: impl FnMut(Value),
+        mut is_late: impl FnMut() -> bool,
     ) -> io::Result<ExitStatus> {
         let test = &self.tests[index];
         let output = File::create(self.file(run, "output"))?;
@@ -191,6 +204,10 @@ impl Runner<'_> {
                 return Ok(status);
             }
             stop_request.forward(&mut child.0);
+            if is_late() {
+                child.0.kill()?;
+                return child.0.wait();
+            }
             thread::sleep(interval);
             interval = (interval * 2).min(POLL_INTERVAL);
         }

@@ -42,6 +42,13 @@ pub struct BuildOptions {
     pub target: Option<PathBuf>,
 }
 
+/// A package of the workspace.
+#[derive(Clone, Debug)]
+pub struct Member {
+    pub name: String,
+    pub manifest: PathBuf,
+}
+
 impl Cargo {
     /// Returns the cargo that runs this command, or else the one in the path.
     pub fn from_environment() -> Self {
@@ -90,6 +97,34 @@ impl Cargo {
             binaries.extend(TestBinary::from_message(&message));
         })?;
         Ok(binaries)
+    }
+
+    /// Builds the tests without a word, and returns their binaries; an error is the first one of the compiler.
+    pub fn build_silently(&self, arguments: &[OsString]) -> Result<Vec<TestBinary>, String> {
+        let mut build = self.command(["test", "--no-run", "--message-format", "json"]);
+        build.args(&self.options.arguments);
+        build.args(self.file_arguments()).args(arguments);
+        let environment = self.options.environment.iter();
+        build.envs(environment.map(|(name, value)| (name, value)));
+        let output = build.stdin(Stdio::null()).output();
+        let output = output.map_err(|cause| self.not_started(cause).to_string())?;
+        let lines = output.stdout.split(|byte| *byte == b'\n');
+        let messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        let (mut binaries, mut problem) = (Vec::new(), None);
+        for message in messages {
+            binaries.extend(TestBinary::from_message(&message));
+            let text = message["message"]["message"].as_str();
+            let is_error = message["message"]["level"] == "error";
+            problem = problem.or(text.filter(|_| is_error).map(str::to_owned));
+        }
+        match output.status.success() {
+            true => Ok(binaries),
+            false => Err(problem.unwrap_or_else(|| {
+                let text = printed(&output);
+                let line = text.lines().rfind(|line| line.starts_with("error"));
+                line.unwrap_or("the build failed").to_owned()
+            })),
+        }
     }
 
     /// Builds programs and returns their paths.
@@ -213,6 +248,24 @@ impl Cargo {
             });
         }
         serde_json::from_slice(&output.stdout).map_err(|_| Error::MetadataUnreadable)
+    }
+
+    /// Returns the packages of the workspace.
+    pub fn members(&self) -> Result<Vec<Member>, Error> {
+        let metadata = self.metadata()?;
+        let packages = metadata["packages"].as_array().into_iter().flatten();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        Ok(packages
+            .map(|package| Member {
+                name: text(&package["name"]),
+                manifest: text(&package["manifest_path"]).into(),
+            })
+            .collect())
+    }
+
+    /// Returns the files that the user has named.
+    pub fn files(&self) -> &CargoFiles {
+        &self.files
     }
 
     /// Returns the directories of the workspace.

@@ -194,6 +194,7 @@ pub fn judge(
         environment: &variables(environment),
         jobs: 1,
         directory,
+        time_limit: None,
         since: None,
         front_end: None,
     };
@@ -201,7 +202,7 @@ pub fn judge(
         let (sender, judged) = mpsc::channel();
         let (runner, change, count) = (&runner, &job.change, tests.len());
         scope.spawn(move || {
-            let judgement = mutant::judge_change(runner, 0, change, 0..count);
+            let judgement = mutant::judge_change(runner, 0, Some(change), 0..count);
             // The receiver may have failed.
             let _ = sender.send(judgement);
         });
@@ -285,9 +286,16 @@ fn to_text(judgement: &Judgement, tests: &[(String, String)]) -> String {
         }
         Judgement::Survived {
             is_exhaustive,
+            guarantee,
             load_buffering,
-        } => {
-            json!({ "outcome": "survived", "exhaustive": is_exhaustive, "load_buffering": load_buffering })
+        } => json!({
+            "outcome": "survived",
+            "exhaustive": is_exhaustive,
+            "guarantee": guarantee,
+            "load_buffering": load_buffering,
+        }),
+        Judgement::TimedOut { test, why } => {
+            json!({ "outcome": "timed out", "test": tests[*test], "text": why })
         }
         Judgement::Undecided { test, why } => {
             json!({ "outcome": "undecided", "test": tests[*test], "text": why })
@@ -309,11 +317,16 @@ fn judgement_of_text(text: &str, index: &dyn Fn(&str, &str) -> Option<usize>) ->
             let places = value["load_buffering"].as_array()?.iter();
             Judgement::Survived {
                 is_exhaustive: value["exhaustive"].as_bool()?,
+                guarantee: value["guarantee"].as_str()?.to_owned(),
                 load_buffering: places
                     .filter_map(|it| Some(it.as_str()?.to_owned()))
                     .collect(),
             }
         }
+        "timed out" => Judgement::TimedOut {
+            test: test()?,
+            why: words()?,
+        },
         "undecided" => Judgement::Undecided {
             test: test()?,
             why: words()?,
@@ -346,7 +359,12 @@ mod tests {
             },
             Judgement::Survived {
                 is_exhaustive: true,
+                guarantee: "exhaustive".to_owned(),
                 load_buffering: vec!["a.rs:1:2".to_owned()],
+            },
+            Judgement::TimedOut {
+                test: 1,
+                why: "a".to_owned(),
             },
             Judgement::Undecided {
                 test: 0,

@@ -4,6 +4,7 @@
 //! [`Document`] inside as JSON. It makes no network requests, and its content security policy
 //! forbids them. [`rebuild`] regenerates the pages of a folder from the JSON files alone.
 
+pub mod changes;
 mod document;
 mod folder;
 mod frame;

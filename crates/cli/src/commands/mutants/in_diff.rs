@@ -1,0 +1,72 @@
+//! The lines that differ from a revision of git.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use crate::commands::error::Error;
+
+/// Returns the lines that differ from a revision, by file as checks name it.
+pub fn changed_lines(root: &Path, revision: &str) -> Result<BTreeSet<(String, u32)>, Error> {
+    let problem = |problem: String| Error::NoDiff {
+        revision: revision.to_owned(),
+        problem,
+    };
+    let diff = Command::new("git")
+        .args([
+            "diff",
+            "--unified=0",
+            "--no-color",
+            "--relative",
+            revision,
+            "--",
+        ])
+        .current_dir(root)
+        .output()
+        .map_err(|error| problem(error.to_string()))?;
+    if !diff.status.success() {
+        let text = String::from_utf8_lossy(&diff.stderr);
+        let first = text.lines().next().unwrap_or_default();
+        return Err(problem(first.to_owned()));
+    }
+    Ok(lines_of_diff(&String::from_utf8_lossy(&diff.stdout)))
+}
+
+/// Returns the lines that a diff without context adds or changes.
+fn lines_of_diff(diff: &str) -> BTreeSet<(String, u32)> {
+    let mut lines = BTreeSet::new();
+    let mut file = None;
+    for line in diff.lines() {
+        if let Some(name) = line.strip_prefix("+++ ") {
+            file = name.strip_prefix("b/").map(str::to_owned);
+        }
+        let Some(hunk) = line.strip_prefix("@@ ") else {
+            continue;
+        };
+        let new = hunk.split(' ').find_map(|word| word.strip_prefix('+'));
+        let (Some(new), Some(file)) = (new, &file) else {
+            continue;
+        };
+        let (start, count) = new.split_once(',').unwrap_or((new, "1"));
+        if let (Ok(start), Ok(count)) = (start.parse::<u32>(), count.parse::<u32>()) {
+            lines.extend((start..start + count).map(|line| (file.clone(), line)));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changed_lines_are_those_of_the_new_version() {
+        let diff = "diff --git a/src/a.rs b/src/a.rs\n--- a/src/a.rs\n+++ b/src/a.rs\n@@ -3 +3,2 @@ fn\n-x\n+y\n+z\n\
+                    @@ -9,2 +10,0 @@\n-a\n-b\n--- a/gone.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
+        let lines: Vec<_> = lines_of_diff(diff).into_iter().collect();
+        assert_eq!(
+            lines,
+            [("src/a.rs".to_owned(), 3), ("src/a.rs".to_owned(), 4)]
+        );
+    }
+}

@@ -223,6 +223,6 @@ fn what_a_sample_misses_is_tried() {
     );
     let report = search(Level::Warn);
     assert_eq!(report.failures[0].kind, FailureKind::Deadlock);
-    assert_eq!(report.failures[0].search, "directed");
+    assert_eq!(report.failures[0].search, "predicted");
     assert_eq!(report.warnings.len(), 0);
 }

@@ -61,7 +61,7 @@ for story in "${STORIES[@]}"; do
     cat >"$folder/Cargo.toml" <<MANIFEST
 [package]
 name = "raddle-stories"
-version = "0.1.0+$story"
+version = "0.1.0+${story//_/-}"
 edition = "2024"
 [lib]
 test = false

@@ -215,7 +215,11 @@ fn ring<const CORRECT: bool>() -> Linearizable<Ring<CORRECT>> {
 
 /// Asserts that the mistake is found and the correct version runs every behaviour of every client.
 #[track_caller]
-fn compare<B, C>(broken: Linearizable<B>, correct: Linearizable<C>) {
+fn compare<B, C>(broken: Linearizable<B>, correct: Linearizable<C>)
+where
+    B: Sync + 'static,
+    C: Sync + 'static,
+{
     let broken = broken.run();
     // As long as it takes: the machine may be busy.
     let unlimited = Checker::new().max_time(Duration::from_secs(3_600));

@@ -51,14 +51,14 @@ fn meeting(execution: &Execution, circle: &[Nested]) -> Option<Vec<Planned>> {
 
 impl Worker<'_, '_> {
     /// Returns the runs that the first worker leaves to [`confirm`](Self::confirm) what was suspected: half of
-    /// its own at most.
+    /// its own at most, but enough for one run that fails and its repetition.
     #[inline]
     pub(super) fn reserve(&self) -> u64 {
         let is_first = self.slot.as_ref().is_none_or(|slot| slot.number == 0);
         match self.suspects.len() as u64 {
             count if count > 0 && is_first => {
                 let own = max_runs(self.checker) / self.checker.workers.get() as u64;
-                (MAX_RANDOM * count).min(own / 2)
+                (MAX_RANDOM * count).min((own / 2).max(2))
             }
             _ => 0,
         }

@@ -248,6 +248,13 @@ pub fn every_class(summary: &str) -> Option<u64> {
 }
 
 impl Finished {
+    /// True for a worker that has ended with its run, or that began to work when the run was over: on a busy machine
+    /// others may have done everything by then.
+    pub fn has_worked(&self) -> bool {
+        let came_late = self.stderr.contains("the queue has no run");
+        self.code == Some(0) || self.code == Some(2) && came_late
+    }
+
     /// The events of this kind.
     pub fn events(&self, kind: &str) -> Vec<Value> {
         let events = self

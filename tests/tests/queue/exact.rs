@@ -67,7 +67,7 @@ fn one_to_eight_workers_run_every_class_once(kind: Kind) {
         let workers: Vec<_> = (0..count).map(|_| machine.worker(&[])).collect();
         assert_dp5(&front_end.finish(), &machine, FAST);
         for worker in finish(workers) {
-            assert_eq!(worker.code, Some(0), "{worker:?}");
+            assert!(worker.has_worked(), "{worker:?}");
             assert!(
                 !worker.stderr.contains("lost to other workers"),
                 "{worker:?}"
@@ -192,13 +192,16 @@ fn a_server_that_forgets_its_last_second_loses_nothing(kind: Kind) {
     wait_for_classes(&machine);
     // The most classes that the queue has had, and those that it had after it had forgotten some.
     let (mut most, mut forgotten) = (0, Vec::new());
-    while !front_end.has_ended() && forgotten.len() < 3 {
+    let is_less = |(before, after): &(u64, u64)| after < before;
+    // On a busy machine nothing may have been committed in the time that is forgotten.
+    while !front_end.has_ended()
+        && (forgotten.len() < 3 || !forgotten.iter().any(is_less) && forgotten.len() < 12)
+    {
         thread::sleep(Duration::from_millis(200));
         server.forget(Duration::from_millis(600), || most = classes(&machine));
         forgotten.push((most, classes(&machine)));
     }
     assert!(!forgotten.is_empty(), "the search ended too soon");
-    let is_less = |(before, after): &(u64, u64)| after < before;
     assert!(
         forgotten.iter().any(is_less),
         "nothing was forgotten: {forgotten:?}"
@@ -222,7 +225,7 @@ fn a_server_that_forgets_everything_starts_the_search_again(kind: Kind) {
         front_end.stderr.contains("which starts again"),
         "{front_end:?}"
     );
-    assert_eq!(worker.finish().code, Some(0));
+    assert!(worker.finish().has_worked());
 }
 
 fn connections_that_break_lose_nothing(kind: Kind) {

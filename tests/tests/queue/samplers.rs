@@ -180,7 +180,7 @@ fn the_end_of_the_time_cuts_no_stream(kind: Kind) {
     let limit = "stopped after 1.5s: raise `max_time` for more";
     assert!(summary.contains(limit), "{summary}");
     for worker in workers {
-        assert_eq!(worker.finish().code, Some(0));
+        assert!(worker.finish().has_worked());
     }
 }
 

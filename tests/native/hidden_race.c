@@ -6,7 +6,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int pushed;
-static int last;
+int last; /* not static: a compiler removes what is only written */
 
 static void push(void)
 {

@@ -167,6 +167,7 @@ impl Literal {
             SettingKind::Time { .. }
             | SettingKind::Choice(_)
             | SettingKind::List(_)
+            | SettingKind::Names
             | SettingKind::Strategy
             | SettingKind::Guarantee
             | SettingKind::Schedule

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use raddle_check::Checker;
 
 pub use crate::labelled::label;
+pub use crate::reached::{is_checked, pass};
 pub use raddle_check::runtime::LocalId;
 pub use raddle_check::{reading, run_observed, with_mutant};
 pub use std::thread_local as std_thread_local;

@@ -20,6 +20,7 @@ pub mod monitor;
 mod own_sync;
 mod plain;
 pub mod port;
+mod reached;
 pub mod sync;
 pub mod thread;
 #[cfg(test)]

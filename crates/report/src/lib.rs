@@ -23,6 +23,7 @@ pub use data::guarantee::{Alone, Completeness, Guarantee};
 pub use data::insight::{CriticalPair, Mark, Minimised, Receive, RecordedExecution, Source, Wait};
 pub use data::limit::SearchLimit;
 pub use data::place::{CodePlace, Place};
+pub use data::reached::{Reached, ReachedStates};
 pub use data::report::{Report, Search};
 pub use data::trace::{CellAccess, Trace, TraceSpan, TraceStep, TraceThread};
 pub use render::json::to_json;

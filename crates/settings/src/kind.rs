@@ -29,6 +29,8 @@ pub enum SettingKind {
     Choice(&'static [&'static str]),
     /// Some of these names, with commas between them.
     List(&'static [&'static str]),
+    /// Any names, with commas between them.
+    Names,
     /// Names of coverage metrics with `+` between them, or a switch for the usual ones.
     Metrics,
     /// Name of a strategy, with its parameter.
@@ -145,6 +147,7 @@ impl fmt::Display for SettingKind {
             SettingKind::List(names) => {
                 write!(f, "one of: {}, or several with commas", names.join(", "))
             }
+            SettingKind::Names => f.write_str("names with commas between them"),
             SettingKind::Metrics => f.write_str("1, 0, or names of metrics with `+` between them"),
             SettingKind::Strategy => f.write_str("the name of a strategy"),
             SettingKind::Guarantee => {
@@ -231,6 +234,10 @@ impl SettingKind {
                 };
                 let all_known = trimmed.split(',').all(is_known);
                 all_known.then_some(Value::Text(trimmed))
+            }
+            SettingKind::Names => {
+                let all_named = trimmed.split(',').all(|name| !name.trim().is_empty());
+                all_named.then_some(Value::Text(trimmed))
             }
             SettingKind::Metrics => switch(trimmed).or(named(trimmed)),
             SettingKind::Guarantee => {
@@ -409,6 +416,18 @@ mod tests {
             assert_eq!(
                 problem(list, text),
                 format!("`{text}` is not one of: symmetry, releases, or several with commas")
+            );
+        }
+    }
+
+    #[test]
+    fn each_of_several_names_is_one() {
+        let both = "queue was full, queue was empty";
+        assert_eq!(SettingKind::Names.parse(both), Ok(Value::Text(both)));
+        for text in ["", ",", "full,", "full, ,empty"] {
+            assert_eq!(
+                problem(SettingKind::Names, text),
+                format!("`{text}` is not names with commas between them")
             );
         }
     }

@@ -107,6 +107,34 @@ macro_rules! settings {
                 book: "see [Requiring a guarantee](promises.md#requiring-a-guarantee)",
             }
 
+            /// Names of states that some execution must reach; otherwise the check fails.
+            ///
+            /// None by default. States are marked in the program with `raddle::reachable!` and `raddle::sometimes!`, and a name
+            /// that no execution comes to is not reached. The failure has the kind
+            /// [`Requirement`](raddle_report::FailureKind::Requirement). Several calls add up, and several names in one call
+            /// have commas between them. A check that replays a schedule, runs an alternative, or was interrupted is exempt.
+            ///
+            /// ```
+            /// use raddle::{Checker, FailureKind};
+            ///
+            /// let check = Checker::new().require_reached("both are there");
+            /// let report = check.run(|| {
+            ///     let thread = raddle::thread::spawn(|| raddle::choose(0..2));
+            ///     let both = thread.join().unwrap() == 2;
+            ///     raddle::sometimes!(both, "both are there");
+            /// });
+            /// assert_eq!(report.failures[0].kind, FailureKind::Requirement);
+            /// ```
+            require_reached(impl Into<String> as String): Names = Names::default();
+            {
+                kind: SettingKind::Names,
+                option: is("\"queue was full\""),
+                variable: not("a property of the test, not of the run"),
+                flag: not("a property of the test, not of the run"),
+                default: "none",
+                book: "names of states with commas between them; see [Reached or not](reached.md)",
+            }
+
             /// Seed of the random strategies.
             seed(u64): u64 = 0;
             {

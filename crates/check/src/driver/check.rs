@@ -192,6 +192,9 @@ impl Checker {
         {
             report.require(required);
         }
+        if is_search && !events::is_interrupted() {
+            report.require_reached(self.require_reached.iter());
+        }
         pages::write(&Pages::of(&self), name.as_ref(), &mut report);
         check_events.finish(&report);
         report

@@ -346,11 +346,13 @@ fn finish(
         dropped_stacks,
         has_foreign_threads,
         mut shared_locals,
+        mut reached,
         counted_elsewhere,
         ..
     } = worker;
     let has_foreign_threads = has_foreign_threads || context.has_foreign_threads();
     shared_locals.add(context.shared_locals());
+    reached.merge(context.reached());
     // Uses that were not seen matter only to a search that would be complete.
     let claims =
         |exploration: &mut Exploration| exploration.exhausted() || exploration.bounded().is_some();
@@ -502,6 +504,7 @@ fn finish(
         report.set_growth(&growth);
     }
     report.set_modelled(checker.program.modelled());
+    report.set_reached(reached);
     report.elapsed = start.elapsed();
     report
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use raddle_engine::check::Finding;
 use raddle_engine::coverage::Coverage;
 use raddle_engine::{Ending, Execution, Exploration, Record, Tally, strategy};
-use raddle_report::{Failure, FailureKind, RecordedExecution, Report, Search};
+use raddle_report::{Failure, FailureKind, ReachedStates, RecordedExecution, Report, Search};
 
 use crate::driver::auto::{Done, Fit};
 use crate::driver::early_frees::Suspected;
@@ -88,6 +88,8 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) has_foreign_threads: bool,
     /// Names of std's thread-locals that threads of other workers' executions share.
     pub(crate) shared_locals: SharedLocals,
+    /// The marked states of other workers' executions.
+    pub(crate) reached: ReachedStates,
 }
 
 /// The number of different classes that other processes have run.
@@ -158,6 +160,7 @@ impl<'a> Worker<'a, '_> {
             dropped_stacks: 0,
             has_foreign_threads: false,
             shared_locals: SharedLocals::default(),
+            reached: ReachedStates::default(),
         }
     }
 
@@ -266,6 +269,7 @@ impl<'a> Worker<'a, '_> {
             {
                 context.with_execution(|execution, _| coverage.note(execution));
             }
+            self.context.end_states(counts());
             if finding.is_none() {
                 finding = self.context.end_program();
             }

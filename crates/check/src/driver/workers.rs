@@ -10,7 +10,7 @@ use raddle_engine::coverage::Coverage;
 use raddle_engine::frontier::Item;
 use raddle_engine::strategy::{Dispatcher, Exhaustive, Reach};
 use raddle_engine::{Exploration, Tally};
-use raddle_report::{Failure, Report};
+use raddle_report::{Failure, ReachedStates, Report};
 
 use crate::driver::early_frees::Suspected;
 use crate::driver::phases::{self, Budget, Helpers, Phase};
@@ -51,6 +51,7 @@ struct HelperResults {
     dropped_stacks: usize,
     has_foreign_threads: bool,
     shared_locals: SharedLocals,
+    reached: ReachedStates,
     left: Vec<Item>,
     reach: Reach,
 }
@@ -248,6 +249,7 @@ fn run_helper(
         dropped_stacks: worker.context.dropped_stacks(),
         has_foreign_threads: worker.context.has_foreign_threads(),
         shared_locals: worker.context.shared_locals(),
+        reached: worker.context.reached(),
         tally: worker.context.into_exploration().into_tally(),
     }
 }
@@ -281,6 +283,7 @@ impl Worker<'_, '_> {
         self.dropped_stacks += results.dropped_stacks;
         self.has_foreign_threads |= results.has_foreign_threads;
         self.shared_locals.add(results.shared_locals);
+        self.reached.merge(results.reached);
     }
 
     /// Adds the remaining work of other workers to this one.

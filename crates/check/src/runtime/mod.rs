@@ -25,6 +25,7 @@ mod overflow;
 mod panics;
 mod parking;
 mod progress;
+mod reached;
 pub(crate) mod sampled_clock;
 mod sites;
 mod slots;
@@ -176,6 +177,8 @@ pub struct Context {
     marks_before: Cell<u64>,
     /// Operations that differ from those of the program, with their places as text.
     changes: RefCell<Vec<ChangedSite<String>>>,
+    /// The states that the program marks.
+    states: RefCell<reached::States>,
 }
 
 impl Context {
@@ -230,6 +233,7 @@ impl Context {
             intrusions: intrusions.unwrap_or_default(),
             marks_before: Cell::new(0),
             changes: RefCell::default(),
+            states: RefCell::default(),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::runtime::deadline::Deadline;
 use crate::runtime::fatal::FatalReporter;
 use crate::scheduler::{Scheduler, Schedulers};
 use crate::settings::checkpoints::Every;
-use crate::settings::fields::{FromValue, Keep};
+use crate::settings::fields::{FromValue, Keep, Names};
 use crate::settings::log::Log;
 use crate::settings::mutant::Mutant;
 use crate::settings::options::{Classes, Level, Memory, Reduction, Strategy};

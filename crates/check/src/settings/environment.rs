@@ -184,7 +184,7 @@ mod tests {
             SettingKind::Guarantee => vec!["exhaustive", "bounded:2"],
             SettingKind::Schedule => vec!["raddle schedule 2; main: begin"],
             SettingKind::Mutant => vec!["list", "src/lib.rs:7:9 store Relaxed"],
-            SettingKind::Name | SettingKind::Path => vec!["example"],
+            SettingKind::Name | SettingKind::Names | SettingKind::Path => vec!["example"],
         }
     }
 

@@ -45,6 +45,23 @@ impl Keep<Duration> for Every {
     }
 }
 
+/// Names of states, in the order in which they were required.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Names(Vec<String>);
+
+impl Names {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl Keep<String> for Names {
+    fn keep(&mut self, value: String) {
+        self.0
+            .extend(value.split(',').map(|name| name.trim().to_owned()));
+    }
+}
+
 impl Keep<Reduction> for Reductions {
     fn keep(&mut self, value: Reduction) {
         match value {
@@ -109,6 +126,11 @@ from_value! {
         "sampled" => Guarantee::Sampled,
         other => unreachable!("a guarantee without a value: {other}"),
     }),
+    Names: Value::Text(names) => {
+        let mut all = Names::default();
+        all.keep(names.to_owned());
+        Ok(all)
+    },
     Reductions: Value::Text(names) => {
         let mut reductions = Reductions::default();
         for name in names.split(',') {

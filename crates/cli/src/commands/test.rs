@@ -75,7 +75,8 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
         Some(address) => Some(queue::open(address, options)?),
         None => None,
     };
-    let mut reporter = Reporter::new(&binaries, &tests, format, workspace.root);
+    let are_all = options.filter.is_none() && for_tests.is_empty();
+    let mut reporter = Reporter::new(&binaries, &tests, format, workspace.root, are_all);
     if let Some(directory) = data_directory::from_environment() {
         leftovers::clear(&directory);
     }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::output;
 use crate::run::outcome::{TestOutcome, TestVerdict};
+use crate::run::reached::UnreachedState;
 
 /// Time after which a running test is mentioned first without a terminal, and maximum interval;
 /// intervals double.
@@ -189,6 +190,22 @@ fn indented(text: &str) -> String {
         indented.push('\n');
     }
     indented + "\n"
+}
+
+/// Returns lines about the states that no test has reached; empty if there are none.
+pub fn unreached(states: &[UnreachedState]) -> String {
+    if states.is_empty() {
+        return String::new();
+    }
+    let line = |state: &UnreachedState| {
+        let why = match state.was_false {
+            true => "its condition was never true",
+            false => "no execution came here",
+        };
+        format!("  {}: {} ({why})\n", state.place, state.name)
+    };
+    let lines: String = states.iter().map(line).collect();
+    format!("\nreached by none of these tests:\n{lines}")
 }
 
 /// Returns the last line: the number of tests with each verdict.

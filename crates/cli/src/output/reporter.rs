@@ -9,6 +9,7 @@ use crate::output::diagnostics::Diagnostics;
 use crate::output::plural::counted;
 use crate::output::progress::{self, Progress, TestName};
 use crate::run::outcome::{CheckResult, Finding, TestOutcome, TestVerdict};
+use crate::run::reached::{self, UnreachedState};
 use crate::run::runner::TestMessage;
 use crate::toolchain::binaries::{Test, TestBinary};
 
@@ -30,16 +31,20 @@ pub struct Reporter<'a> {
     format: ResultFormat,
     progress: Progress,
     diagnostics: Diagnostics,
+    /// Root of the workspace, if all tests of the binaries are selected.
+    sources: Option<PathBuf>,
     start: Instant,
 }
 
 impl<'a> Reporter<'a> {
-    /// Creates a reporter for these tests in a workspace with this root.
+    /// Creates a reporter for these tests in a workspace with this root. `are_all` is true if no test was left out by its
+    /// name.
     pub fn new(
         binaries: &'a [TestBinary],
         tests: &'a [Test],
         format: ResultFormat,
         root: PathBuf,
+        are_all: bool,
     ) -> Self {
         let names = tests.iter().map(|test| name(binaries, test));
         Reporter {
@@ -48,6 +53,7 @@ impl<'a> Reporter<'a> {
             outcomes: tests.iter().map(|_| TestOutcome::default()).collect(),
             format,
             progress: Progress::new(names, format != ResultFormat::Human),
+            sources: are_all.then(|| root.clone()),
             diagnostics: Diagnostics::new(root),
             start: Instant::now(),
         }
@@ -145,8 +151,12 @@ impl<'a> Reporter<'a> {
             let outcomes = self.outcomes.iter();
             outcomes.filter(|one| one.verdict == verdict).count()
         };
+        let unreached = reached::unreached(self.sources.as_deref(), self.binaries, &self.outcomes);
         match self.format {
-            ResultFormat::Human => println!("\n{}", progress::summary(&self.outcomes, time)),
+            ResultFormat::Human => {
+                print!("{}", progress::unreached(&unreached));
+                println!("\n{}", progress::summary(&self.outcomes, time));
+            }
             ResultFormat::JsonLines => {
                 let event = json!({
                     "event": "run-finished",
@@ -158,6 +168,7 @@ impl<'a> Reporter<'a> {
                     "not_run": count(TestVerdict::NotRun),
                     "unchanged": count(TestVerdict::Unchanged),
                     "seconds": time.as_secs_f64(),
+                    "unreached": unreached.iter().map(unreached_state).collect::<Vec<_>>(),
                 });
                 println!("{event}");
             }
@@ -183,6 +194,11 @@ fn finished_event(outcome: &TestOutcome) -> Value {
         "unchanged": outcome.unchanged,
         "output": (!is_explained).then_some(&outcome.output),
     })
+}
+
+/// Returns a state that no test has reached, for machines.
+fn unreached_state(state: &UnreachedState) -> Value {
+    json!({ "name": state.name, "place": state.place, "was_false": state.was_false })
 }
 
 fn name<'a>(binaries: &'a [TestBinary], test: &'a Test) -> TestName<'a> {

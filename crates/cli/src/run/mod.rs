@@ -7,6 +7,7 @@ pub mod outcome;
 pub mod parallel;
 #[cfg(unix)]
 pub mod queue;
+pub mod reached;
 pub mod runner;
 pub mod since;
 pub mod source_copy;

@@ -30,6 +30,8 @@ pub struct TestOutcome {
     pub ending: Option<String>,
     /// Events with the requirements of its checks, if it is compared with another version.
     pub requirements: Vec<Value>,
+    /// The marked states that its executions came to, with their counts.
+    pub reached: Vec<Value>,
     /// The reason why it need not run.
     pub unchanged: Option<String>,
     was_interrupted: bool,
@@ -157,6 +159,8 @@ impl TestOutcome {
                     summary: text("summary").unwrap_or_default(),
                     guarantee: event["guarantee"].clone(),
                 });
+                self.reached
+                    .extend(event["reached"].as_array().into_iter().flatten().cloned());
                 self.resume = text("resume").or(self.resume.take());
                 self.was_interrupted |= event["interrupted"] == true;
                 self.unfinished.retain(|check| *check != event["check"]);

@@ -9,12 +9,14 @@ mod expressions;
 mod finder;
 mod guards;
 pub mod operator;
+mod states;
 mod syntax;
 #[cfg(test)]
 mod tests;
 pub mod text;
 
 pub use finder::find;
+pub use states::find_states;
 
 use self::operator::Operator;
 use self::text::{Edit, edited};

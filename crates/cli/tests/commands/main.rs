@@ -8,6 +8,7 @@ mod formats;
 mod general;
 mod interrupts;
 mod native;
+mod reached;
 mod replay;
 mod report;
 mod since;

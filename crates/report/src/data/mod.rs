@@ -14,5 +14,6 @@ pub(crate) mod guarantee;
 pub(crate) mod insight;
 pub(crate) mod limit;
 pub(crate) mod place;
+pub(crate) mod reached;
 pub(crate) mod report;
 pub(crate) mod trace;

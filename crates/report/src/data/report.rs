@@ -11,6 +11,7 @@ use crate::data::estimate::{Estimate, Unseen};
 use crate::data::failure::{Failure, FailureKind};
 use crate::data::guarantee::{Alone, Completeness, Guarantee};
 use crate::data::limit::SearchLimit;
+use crate::data::reached::ReachedStates;
 
 /// Settings of the search.
 #[derive(Clone, Debug, Serialize)]
@@ -79,6 +80,7 @@ pub struct Report {
     pub(crate) limit: Option<SearchLimit>,
     pub(crate) modelled: Vec<String>,
     pub(crate) required: Option<Guarantee>,
+    pub(crate) reached: ReachedStates,
     /// Name of the check, for the line with its result.
     #[serde(skip)]
     pub(crate) check: Option<String>,
@@ -120,6 +122,7 @@ impl Report {
             limit: None,
             modelled: Vec::new(),
             required: None,
+            reached: ReachedStates::default(),
             check: None,
         }
     }
@@ -216,6 +219,17 @@ impl Report {
     /// for programs in which these libraries behave as their models do.
     pub fn modelled(&self) -> &[String] {
         &self.modelled
+    }
+
+    /// Sets the marked states of the program.
+    pub fn set_reached(&mut self, reached: ReachedStates) {
+        self.reached = reached;
+    }
+
+    /// Returns the states that the program marks with `raddle::reachable!` and `raddle::sometimes!`, and the numbers of
+    /// executions that reached them. A state whose place no execution came to is not listed.
+    pub fn reached(&self) -> &ReachedStates {
+        &self.reached
     }
 
     /// Sets the name of the check, which the line of [`assert_ok`](Self::assert_ok) begins with.

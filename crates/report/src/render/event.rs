@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::data::estimate::Estimate;
 use crate::data::failure::Failure;
 use crate::data::guarantee::Guarantee;
+use crate::data::reached::Reached;
 use crate::data::report::Report;
 use crate::data::trace::Trace;
 use crate::render::json::to_json;
@@ -143,6 +144,7 @@ pub struct Finished {
     too_long: u64,
     left_polling: u64,
     modelled: Vec<String>,
+    reached: Vec<Reached>,
 }
 
 impl Finished {
@@ -169,6 +171,7 @@ impl Finished {
             too_long: report.too_long(),
             left_polling: report.left_polling(),
             modelled: report.modelled().to_vec(),
+            reached: report.reached().states.clone(),
         }
     }
 }

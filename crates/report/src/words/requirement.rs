@@ -1,13 +1,16 @@
-//! Checks that reach less than the guarantee that they require.
+//! Checks that reach less than they require: a smaller guarantee, or not every state.
+
+use std::collections::BTreeSet;
 
 use raddle_engine::Schedule;
 
 use crate::data::failure::{Failure, FailureKind};
 use crate::data::guarantee::Guarantee;
 use crate::data::limit::SearchLimit;
+use crate::data::reached::Reached;
 use crate::data::report::Report;
 use crate::data::trace::Trace;
-use crate::words::number::counted;
+use crate::words::number::{counted, grouped};
 
 impl Report {
     /// Sets the required guarantee. Less is a failure, unless there is another one.
@@ -18,6 +21,69 @@ impl Report {
         }
     }
 
+    /// Requires that states with these names are reached. If one is not, that is a failure, unless there is another one.
+    pub fn require_reached<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
+        let is_missing = |name: &&str| !self.reached.has(name);
+        if self.failures.is_empty()
+            && let Some(name) = names.into_iter().find(is_missing)
+        {
+            let failure = self.requirement(self.unreached(name));
+            self.failures.push(failure);
+        }
+    }
+
+    /// Says that a state was reached in no execution.
+    pub(crate) fn missing(&self, missed: &Reached) -> String {
+        format!(
+            "{}: {} ({})",
+            self.executions_without(),
+            missed.name,
+            missed.place
+        )
+    }
+
+    /// True when a state that was not reached is in no behaviour.
+    fn has_seen_every_state(&self) -> bool {
+        self.guarantee == Guarantee::Exhaustive && self.reached.executions == self.executions
+    }
+
+    fn executions_without(&self) -> String {
+        match (self.has_seen_every_state(), self.reached.executions) {
+            (true, _) => "in no behaviour".to_owned(),
+            (false, 1) => "not in the one execution".to_owned(),
+            (false, executions) => format!("in none of {} executions", grouped(executions)),
+        }
+    }
+
+    fn unreached(&self, name: &str) -> String {
+        let mut places = self.reached.missed().filter(|state| state.name == name);
+        let known: BTreeSet<&str> = (self.reached.states.iter())
+            .map(|state| &*state.name)
+            .collect();
+        let known: Vec<_> = known.into_iter().map(|name| format!("`{name}`")).collect();
+        let where_it_is = match (places.next(), &known[..]) {
+            (Some(state), _) => format!(
+                "its condition was false whenever a thread came to {}",
+                state.place
+            ),
+            (None, []) => "no execution came to a state of any name".to_owned(),
+            (None, known) => format!(
+                "no execution came to a state of this name; those with a place that one came to: {}",
+                known.join(", ")
+            ),
+        };
+        let help = match self.has_seen_every_state() {
+            true => "help: change the test so that the state can be reached, or do not require it",
+            false => {
+                "help: run more executions, make the state more probable, or ask `strategy = \"exhaustive\"` whether it is possible"
+            }
+        };
+        format!(
+            "`{name}` must be reached, and was {}: {where_it_is}\n{help}",
+            self.executions_without()
+        )
+    }
+
     fn below(&self, required: Guarantee) -> Failure {
         let classes = counted(self.classes, "class", "classes");
         let runs = counted(self.all_runs(), "run", "runs");
@@ -26,6 +92,10 @@ impl Report {
             self.guarantee,
             self.help(required)
         );
+        self.requirement(message)
+    }
+
+    fn requirement(&self, message: String) -> Failure {
         let (trace, schedule) = (Trace::default(), Schedule::default());
         Failure {
             search: self.search.strategy.clone(),

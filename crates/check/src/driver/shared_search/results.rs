@@ -10,8 +10,8 @@ use raddle_engine::coverage::Coverage;
 use raddle_engine::frontier::Item;
 use raddle_engine::strategy::Reach;
 use raddle_engine::{CheckName, CutCounts, Execution, Tally};
-use raddle_report::Failure;
 use raddle_report::exchange::{FoundFailure, PartResults, Totals};
+use raddle_report::{CodePlace, Failure, Reached, ReachedStates};
 
 use crate::driver::known_schedules;
 use crate::driver::pairs;
@@ -51,6 +51,10 @@ const FOREIGN_THREADS: &str = "foreign-threads";
 const SHARED_LOCAL: &str = "shared-local ";
 const UNCLEAR_LOCAL: &str = "unclear-local ";
 const WARNING: &str = "warning ";
+/// Executions whose marked states were observed, and counts of each state by place and name.
+const OBSERVED: &str = "observed";
+const CAME: &str = "came ";
+const HELD: &str = "held ";
 
 /// Returns the results of a worker, with its remaining work in at most `pieces` parts. A search that is over has
 /// no remaining work.
@@ -112,7 +116,13 @@ pub(super) fn results(
         left_polling,
         out_of_time,
     } = counted.cuts;
+    let reached = own.context.reached();
+    let of_states = reached.states.iter().flat_map(|state| {
+        let key = |word: &str| format!("{word}{}\t{}", state.place, state.name);
+        [(key(CAME), state.came), (key(HELD), state.held)]
+    });
     let sums = [
+        (OBSERVED, reached.executions),
         (RUNS, counted.runs),
         (EXECUTIONS, counted.executions),
         (DISCARDED, counted.discarded),
@@ -123,7 +133,10 @@ pub(super) fn results(
         (MEASURED, coverage.map_or(0, Coverage::executions)),
     ];
     PartResults {
-        sums: sums.map(|(name, sum)| (name.to_owned(), sum)).into(),
+        sums: (sums.into_iter())
+            .map(|(name, sum)| (name.to_owned(), sum))
+            .chain(of_states)
+            .collect(),
         facts: facts.into_iter().collect(),
         failures: own.report.failures.iter().map(found).collect(),
         items: items.collect(),
@@ -225,6 +238,7 @@ pub(super) fn conclude<'a>(
         let coverage = coverage::of_facts(job.checker, facts, sum(MEASURED), &places);
         worker.coverage = Some(Box::new(coverage));
     }
+    worker.reached.merge(reached(&results));
     worker.dropped_stacks += usize::try_from(sum(DROPPED_STACKS)).unwrap_or(usize::MAX);
     worker.has_foreign_threads |= has(FOREIGN_THREADS);
     for fact in results.facts.keys() {
@@ -269,6 +283,25 @@ pub(super) fn conclude<'a>(
     let budget = phases::whole_budget(job.checker, job.deadline);
     let is_over = worker.explore(job.body, job.place, &budget, "exhaustive");
     (is_over, Some(EndReason::Exhausted))
+}
+
+/// Returns the marked states of all parts.
+fn reached(results: &PartResults) -> ReachedStates {
+    let sum = |name: &str| results.sums.get(name).copied().unwrap_or(0);
+    let mut all = ReachedStates {
+        executions: sum(OBSERVED),
+        ..ReachedStates::default()
+    };
+    for (key, came) in &results.sums {
+        let parts = key.strip_prefix(CAME).and_then(|key| key.split_once('\t'));
+        if let Some((place, name)) = parts
+            && let Some(place) = CodePlace::parse(place)
+        {
+            let held = sum(&format!("{HELD}{place}\t{name}"));
+            all.add(Reached::new(name.to_owned(), place, *came, held));
+        }
+    }
+    all
 }
 
 /// Replays a failure.

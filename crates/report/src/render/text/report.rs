@@ -48,6 +48,9 @@ impl Report {
         if let Some(advice) = &self.advice {
             eprintln!("raddle: {name}{advice}");
         }
+        for missed in self.reached.missed() {
+            eprintln!("raddle: {name}{}", self.missing(missed));
+        }
         if self.coverage.is_measured() {
             eprintln!("raddle: {name}{}", self.coverage);
         }

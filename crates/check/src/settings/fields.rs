@@ -50,6 +50,7 @@ impl Keep<Reduction> for Reductions {
         match value {
             Reduction::Symmetry => self.symmetry = true,
             Reduction::Releases => self.releases = true,
+            Reduction::Paths => self.paths = true,
         }
     }
 }
@@ -104,6 +105,7 @@ from_value! {
     Guarantee: Value::Guarantee { name, bound } => Ok(match name {
         "exhaustive" => Guarantee::Exhaustive,
         "reduced" => Guarantee::Reduced,
+        "paths" => Guarantee::Paths,
         "bounded" => Guarantee::Bounded { preemptions: bound },
         "delayed" => Guarantee::Delayed { delays: bound },
         "sampled" => Guarantee::Sampled,

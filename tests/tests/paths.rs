@@ -242,9 +242,16 @@ impl Program {
             );
         });
         for failure in &report.failures {
-            // Which of two accesses comes first is no part of a class, and stale reads may be of ignored values.
+            // Which of two accesses comes first is no part of a class. Stale reads, and what would have ordered two
+            // accesses, may be of ignored values.
+            let is_race = failure.kind == FailureKind::DataRace;
             let lines = failure.message.lines();
-            let mut lines: Vec<_> = lines.filter(|line| !line.starts_with("stale: ")).collect();
+            let lines = lines.filter(|line| match is_race {
+                true => line.contains("UnsafeCell"),
+                false => !line.starts_with("stale: ") && !line.ends_with("more stale reads"),
+            });
+            let until_comma = |line: &'_ str| line.split(',').next().unwrap_or_default().to_owned();
+            let mut lines: Vec<String> = lines.map(until_comma).collect();
             lines.sort_unstable();
             failures.insert((failure.kind.to_string(), lines.join("\n")));
         }
@@ -386,7 +393,7 @@ fn random_programs_have_the_paths_failures_and_races_of_the_full_search() {
 /// something are noticed.
 #[test]
 fn wrong_declarations_that_lose_something_are_mostly_noticed() {
-    let (mut wrong, mut losing, mut unnoticed) = (0, 0, 0);
+    let (mut noticed, mut unnoticed) = (0, 0);
     let suite = Suite::new(200, 42);
     suite.run(
         |rng| program(rng, true),
@@ -407,12 +414,13 @@ fn wrong_declarations_that_lose_something_are_mostly_noticed() {
             let loses = keys(&found) != keys(&full)
                 || paths(&found) != paths(&full)
                 || found.failures != full.failures;
-            wrong += u64::from(is_noticed);
-            losing += u64::from(loses);
+            // The search stops where a wrong declaration is noticed.
+            noticed += u64::from(is_noticed);
             unnoticed += u64::from(loses && !is_noticed);
             Verdict::Agreed
         },
     );
-    println!("{wrong} noticed, {losing} lose something, {unnoticed} of these are not noticed");
-    assert!(!suite.is_usual() || losing > 50 && unnoticed * 20 < losing);
+    println!("{noticed} are noticed, {unnoticed} lose something and are not noticed");
+    assert!(!suite.is_usual() || noticed > 30);
+    assert!(unnoticed * 20 <= noticed, "{unnoticed} of {noticed}");
 }

@@ -350,8 +350,8 @@ impl Exploration {
         self.cuts
     }
 
-    /// Records that the behaviour behind the present execution is unknown, because the front end has refused an operation
-    /// of the program.
+    /// Records that behaviours are unknown: the front end has refused an operation of the program, or what the program
+    /// declares is wrong.
     pub fn note_refusal(&mut self) {
         self.cut_short = true;
     }

@@ -68,8 +68,11 @@ impl Worker<'_, '_> {
             let mut turns = first..first + turns;
             let served = |turn| reads.values.served(&recorded, turn);
             let changed = turns.find_map(|turn| self.changed(&recorded, served(turn), body, place));
-            is_over =
-                changed.is_some_and(|value| self.add_failure(&Finding::IgnoredValue(value), name));
+            if let Some(value) = changed {
+                // Also if no branch is left: the reduction has left out what the value decides.
+                (self.context).with_exploration(|exploration| exploration.note_refusal());
+                is_over = self.add_failure(&Finding::IgnoredValue(value), name);
+            }
         }
         self.ignored = Some(reads);
         is_over

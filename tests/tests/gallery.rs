@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use raddle::{Checker, Guarantee, Report, Strategy};
+use raddle::{Checker, Guarantee, Reduction, Report, Strategy};
 use raddle_tests::child::ignored_test;
 use raddle_tests::test_name;
 
@@ -17,7 +17,7 @@ macro_rules! programs {
     )*};
 }
 programs! {
-    panic poison deadlock livelock lost_wakeup thread_outlives limit stack nondeterminism schedule hang
+    panic poison deadlock livelock lost_wakeup thread_outlives limit stack nondeterminism schedule hang ignored
     lock_order leak requirement weak_memory data_race use_after_free crash impossible not_controlled
 }
 
@@ -38,6 +38,9 @@ pub(crate) fn run(name: &str, checker: Checker) -> Option<Report> {
         "thread_outlives" => checker.run(thread_outlives::forgotten),
         "limit" => checker.max_events(12).run(limit::counts_in_a_loop),
         "stack" => checker.run(stack::recursion),
+        "ignored" => checker
+            .reduce(Reduction::Paths)
+            .run(ignored::counts_and_looks),
         "nondeterminism" => checker.run(nondeterminism::only_the_first_time),
         "schedule" => {
             let schedule = "raddle schedule 2; main: begin, lock Mutex, unlock Mutex, end";

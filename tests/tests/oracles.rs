@@ -10,6 +10,7 @@ mod engine_messages;
 mod estimates;
 mod manners;
 mod mutating;
+mod paths;
 mod pointers;
 mod preemptions;
 mod race_axioms;

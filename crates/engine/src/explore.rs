@@ -350,6 +350,12 @@ impl Exploration {
         self.cuts
     }
 
+    /// Records that behaviours are unknown: the front end has refused an operation of the program, or what the program
+    /// declares is wrong.
+    pub fn note_refusal(&mut self) {
+        self.cut_short = true;
+    }
+
     /// Returns the number of executions that were only attempts of the strategy and do not count.
     pub fn attempts(&self) -> u64 {
         self.attempts

@@ -42,4 +42,4 @@ pub use model::schedule::{self, CheckName, Schedule, ScheduleError, ThreadPath, 
 pub use search::frontier;
 pub use strategy::World;
 pub use world::strategy::Strategy;
-pub use world::{LocalStates, Past, Policy, Round, State, Step, WaitId};
+pub use world::{IgnoredValues, LocalStates, Past, Policy, Round, Served, State, Step, WaitId};

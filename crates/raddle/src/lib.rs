@@ -9,6 +9,7 @@ pub mod cell;
 mod choose;
 pub mod future;
 pub mod hint;
+mod ignored;
 mod label;
 #[cfg(feature = "check")]
 mod labelled;
@@ -30,6 +31,8 @@ pub mod time;
 #[cfg(feature = "check")]
 #[doc(hidden)]
 pub mod __private;
+
+pub use ignored::Ignored;
 
 #[cfg(feature = "check")]
 pub use choose::{Alternatives, Any, any, assume, choose};

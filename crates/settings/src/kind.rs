@@ -151,7 +151,7 @@ impl fmt::Display for SettingKind {
             SettingKind::Metrics => f.write_str("1, 0, or names of metrics with `+` between them"),
             SettingKind::Strategy => f.write_str("the name of a strategy"),
             SettingKind::Guarantee => {
-                f.write_str("one of: exhaustive, reduced, bounded:N, delayed:N, sampled")
+                f.write_str("one of: exhaustive, reduced, paths, bounded:N, delayed:N, sampled")
             }
             SettingKind::Schedule => f.write_str("a schedule: its token, its text or its file"),
             SettingKind::Mutant => {
@@ -167,6 +167,7 @@ impl fmt::Display for SettingKind {
 pub const GUARANTEES: &[(&str, bool)] = &[
     ("exhaustive", false),
     ("reduced", false),
+    ("paths", false),
     ("bounded", true),
     ("delayed", true),
     ("sampled", false),

@@ -466,13 +466,14 @@ macro_rules! settings {
             ///
             /// Leaves out the classes that [`Reduction`] describes; several calls add up. A class that is left out
             /// may have failures of its own, so the report promises
-            /// [`Guarantee::Reduced`](raddle_report::Guarantee::Reduced) at most.
+            /// [`Guarantee::Reduced`](raddle_report::Guarantee::Reduced) at most, or
+            /// [`Guarantee::Paths`](raddle_report::Guarantee::Paths) with [`Reduction::Paths`] alone.
             reduce(Reduction): Reductions = Reductions::default();
             {
-                kind: SettingKind::List(&["symmetry", "releases"]),
+                kind: SettingKind::List(&["symmetry", "releases", "paths"]),
                 option: is("\"symmetry\""),
-                variable: not("it changes what the check guarantees"),
-                flag: not("it changes what the check guarantees"),
+                variable: is("RADDLE_REDUCE"),
+                flag: is("reduce", "NAMES"),
                 default: "none",
                 book: "see [Reductions](promises.md#reductions)",
             }

@@ -69,6 +69,7 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
             ("monitor", &["plain", "labelled"]),
             ("port", &["mailbox", "plain", "labelled"]),
             ("sync", &["hint", "mailbox", "plain", "labelled"]),
+            ("ignored", &["sync", "labelled"]),
             ("hint", &["thread"]),
             ("mailbox", &["labelled"]),
             ("plain", &["own_sync"]),

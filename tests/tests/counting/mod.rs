@@ -10,6 +10,7 @@ mod estimate;
 mod litmus_order;
 mod litmus_rc11;
 mod lock_free;
+mod paths;
 mod probes;
 mod published;
 mod races;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Finished, command_with, compile, compilers, workspace};
+use crate::support::{Finished, command_with, compile, compilers, folder, gcc, workspace};
 
 /// The line of a source with this comment.
 fn line(source: &str, comment: &str) -> String {
@@ -57,6 +57,50 @@ fn handlers_are_part_of_every_execution() {
         let found = check(&program, test);
         found.exits(1).says(&format!(": {failure} after "));
         found.says(&line("handlers.c", comment));
+    }
+}
+
+/// Main's two reads come before, between or after the write of a handler. Two handlers of one source write in order:
+/// the reads are two of 0, 1 and 2 that do not fall, of which there are six.
+#[test]
+fn interrupts_come_at_any_point() {
+    for compiler in compilers() {
+        let program = compile(compiler, "interrupts.c", "interrupts", &["-O1"]);
+        for (test, classes) in [("anytime", 3), ("in-order", 6), ("locked", 2)] {
+            let run = format!("every behaviour was run: {classes} classes");
+            check(&program, test).exits(0).says(&run);
+        }
+        for (test, failure) in [
+            ("lost", "failed assertion"),
+            ("unordered", "failed assertion"),
+            ("writes", "data race"),
+        ] {
+            let name = if test == "writes" { "races" } else { test };
+            let found = check(&program, name);
+            found.exits(1).says(&format!(": {failure} after "));
+            found.says(&line("interrupts.c", test));
+        }
+    }
+}
+
+/// Outside of a check they are threads.
+#[test]
+fn interrupts_outside_of_a_check_are_threads() {
+    let path = folder("interrupts-outside").join("interrupts");
+    let flags = [
+        "-Icrates/native/include",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-pthread",
+    ];
+    let files = ["tests/native/interrupts.c", "-o", path.to_str().unwrap()];
+    gcc(&[&flags[..], &files].concat());
+    for test in ["anytime", "in-order", "locked"] {
+        assert!(
+            Command::new(&path).arg(test).status().unwrap().success(),
+            "{test}"
+        );
     }
 }
 

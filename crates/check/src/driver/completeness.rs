@@ -92,7 +92,9 @@ fn why_not(checker: &Checker, report: &Report) -> Option<String> {
             "with a bound, schedules are only compared under sequential consistency"
         }
         Strategy::Auto | Strategy::Exhaustive if ended => return None,
-        Strategy::Auto | Strategy::Exhaustive if guarantee == Guarantee::Reduced => {
+        Strategy::Auto | Strategy::Exhaustive
+            if matches!(guarantee, Guarantee::Reduced | Guarantee::Paths) =>
+        {
             "a reduction leaves classes out"
         }
         Strategy::Auto | Strategy::Exhaustive => "the search did not come to its end",

@@ -6,6 +6,7 @@ pub(crate) mod check;
 mod completeness;
 mod cuts;
 mod early_frees;
+mod ignored;
 mod known_schedules;
 mod mutants;
 mod pairs;

@@ -381,6 +381,7 @@ fn finish(
             Strategy::Replay(_) => Guarantee::Replayed,
             Strategy::Directed(_) => Guarantee::Directed,
             _ if leaves_out => Guarantee::Sampled,
+            _ if exploration.exhausted() && checker.reduces_to_paths() => Guarantee::Paths,
             _ if exploration.exhausted() && reduced => Guarantee::Reduced,
             _ if report.exhausted => Guarantee::Exhaustive,
             _ if reduced => Guarantee::Sampled,
@@ -393,7 +394,9 @@ fn finish(
         // An exhausted search has run every class in this run.
         let classes = match (counted_elsewhere, guarantee) {
             (Some(counted), _) => counted.classes,
-            (None, Guarantee::Exhaustive | Guarantee::Reduced) => exploration.classes_run(),
+            (None, Guarantee::Exhaustive | Guarantee::Reduced | Guarantee::Paths) => {
+                exploration.classes_run()
+            }
             (None, _) => exploration.classes(),
         };
         report.set_classes(classes, guarantee);
@@ -511,7 +514,8 @@ fn finish(
 
 /// True when a schedule can show a failure of this kind.
 fn is_replayable(kind: FailureKind) -> bool {
-    !matches!(kind, FailureKind::Nondeterminism | FailureKind::Impossible)
+    use FailureKind::{IgnoredValue, Impossible, Nondeterminism};
+    !matches!(kind, Nondeterminism | Impossible | IgnoredValue)
 }
 
 fn dropped_note(count: usize) -> String {

@@ -13,6 +13,7 @@ use raddle_report::{Failure, FailureKind, ReachedStates, RecordedExecution, Repo
 
 use crate::driver::auto::{Done, Fit};
 use crate::driver::early_frees::Suspected;
+use crate::driver::ignored::IgnoredReads;
 use crate::driver::phases::{Budget, Patience, max_runs};
 use crate::driver::predictions::Predictions;
 use crate::driver::saturation::Saturation;
@@ -72,6 +73,8 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) early_frees: Suspected,
     /// Races that other executions may have.
     pub(crate) predictions: Predictions,
+    /// Executions that are repeated with other values of ignored locations.
+    pub(super) ignored: Option<IgnoredReads>,
     /// A failure that was just added to the report.
     found: Option<Found>,
     /// Failures that other machines have found, as kind and message.
@@ -152,6 +155,7 @@ impl<'a> Worker<'a, '_> {
             suspects: Vec::new(),
             early_frees: Suspected::default(),
             predictions: Predictions::default(),
+            ignored: None,
             found: None,
             known_elsewhere: Vec::new(),
             explored_before: 0,
@@ -298,20 +302,14 @@ impl<'a> Worker<'a, '_> {
                 Some(finding) => over = self.add_failure(&finding, name),
                 // No time is left to look at an execution that was cut.
                 None if is_cut => {}
-                None if !self.may_be_suspicious() => self.predict(),
-                None => {
-                    if let Some(order) = self.lock_order() {
-                        let level = self.checker.lock_order;
-                        over = self.add_suspicion(&Finding::LockOrder(order), level, name);
-                    }
-                    if let Some(leak) = self.leak() {
-                        over |= self.add_suspicion(&leak, self.checker.leaks, name);
-                    }
-                    self.suspect_early_frees();
-                    self.predict();
+                None if self.checker.reduce.paths => {
+                    self.note_ignored();
+                    over = self.examine(name);
                 }
+                None => over = self.examine(name),
             }
             self.context.clean_up();
+            over = over || self.ignored.is_some() && self.check_ignored(body, place, name);
             if over && let Some(slot) = &self.slot {
                 slot.pool.shared.end(EndReason::Failure, slot.number);
             }
@@ -328,6 +326,24 @@ impl<'a> Worker<'a, '_> {
             }
             self.pause();
         }
+    }
+
+    /// Looks at an execution that has passed for failures that others may have. Returns true if the check is over.
+    #[inline]
+    fn examine(&mut self, name: &'static str) -> bool {
+        let mut over = false;
+        if self.may_be_suspicious() {
+            if let Some(order) = self.lock_order() {
+                let level = self.checker.lock_order;
+                over = self.add_suspicion(&Finding::LockOrder(order), level, name);
+            }
+            if let Some(leak) = self.leak() {
+                over |= self.add_suspicion(&leak, self.checker.leaks, name);
+            }
+            self.suspect_early_frees();
+        }
+        self.predict();
+        over
     }
 
     /// Stops the phase of all workers, because its budget is spent.
@@ -659,7 +675,7 @@ impl<'a> Worker<'a, '_> {
         !self.checker.keep_going
             || matches!(
                 finding,
-                Finding::Nondeterminism(_) | Finding::ForeignThread(_)
+                Finding::Nondeterminism(_) | Finding::ForeignThread(_) | Finding::IgnoredValue(_)
             )
             || self.report.failures.len() >= MAX_FAILURES
     }

@@ -16,6 +16,7 @@ mod environment;
 pub(crate) mod fatal;
 pub mod foreign;
 pub(crate) mod identity;
+mod ignored;
 mod image;
 pub(crate) mod interrupts;
 mod leftovers;
@@ -170,6 +171,8 @@ pub struct Context {
     std_locals: RefCell<std_locals::StdLocals>,
     names_variables: Cell<bool>,
     reuses_memory: Cell<bool>,
+    /// True when accesses of ignored locations are left out of the search.
+    ignores: Cell<bool>,
     /// Registers the stamps of the check; `None` for programs that do not use raddle's types.
     registration: RefCell<Option<Registration>>,
     intrusions: Arc<Intrusions>,
@@ -228,6 +231,7 @@ impl Context {
             locals: RefCell::default(),
             std_locals: RefCell::default(),
             names_variables: Cell::new(false),
+            ignores: Cell::new(false),
             reuses_memory: Cell::new(false),
             registration: RefCell::new(registration),
             intrusions: intrusions.unwrap_or_default(),

@@ -240,6 +240,7 @@ impl Checker {
     ) -> Context {
         let context = Context::new(exploration, self.program, self.stack_size, fatal);
         context.set_reuses_memory(self.reuse_memory);
+        context.set_ignores(self.reduce.paths);
         context.set_changes(self.mutant.changes());
         context
     }
@@ -247,6 +248,15 @@ impl Checker {
     /// True when a reduction leaves classes out.
     pub(crate) fn is_reduced(&self) -> bool {
         self.reduce != Reductions::default()
+    }
+
+    /// True when only accesses of ignored locations are left out.
+    pub(crate) fn reduces_to_paths(&self) -> bool {
+        let paths = Reductions {
+            paths: true,
+            ..Reductions::default()
+        };
+        self.reduce == paths
     }
 
     /// True when the check follows one schedule.

@@ -67,6 +67,7 @@ impl Keep<Reduction> for Reductions {
         match value {
             Reduction::Symmetry => self.symmetry = true,
             Reduction::Releases => self.releases = true,
+            Reduction::Paths => self.paths = true,
         }
     }
 }
@@ -121,6 +122,7 @@ from_value! {
     Guarantee: Value::Guarantee { name, bound } => Ok(match name {
         "exhaustive" => Guarantee::Exhaustive,
         "reduced" => Guarantee::Reduced,
+        "paths" => Guarantee::Paths,
         "bounded" => Guarantee::Bounded { preemptions: bound },
         "delayed" => Guarantee::Delayed { delays: bound },
         "sampled" => Guarantee::Sampled,

@@ -218,6 +218,12 @@ pub enum Reduction {
     /// operations, and none tries to acquire. Loses behaviours, and failures with them, in other programs: refused attempts, data
     /// races, older or newer values and deadlocks around a release that could have come later.
     Releases,
+    /// Accesses of values that are declared with `raddle::Ignored` choose nothing: such values are
+    /// statistics, on which no branch, address, operation or result depends. So every class is run, without those accesses:
+    /// every combination of the paths of threads, every failure and every data race. The declaration is checked by serving
+    /// other values in some executions; where it is wrong, behaviours are lost. Such accesses must be `Relaxed`, and the
+    /// program must have no fence beside them. Alone, it leads to [`Guarantee::Paths`](raddle_report::Guarantee::Paths).
+    Paths,
 }
 
 macro_rules! names {
@@ -248,5 +254,5 @@ names! {
         "reads-from-and-coherence" => ReadsFromAndCoherence
     ];
     Level, "level", ["allow" => Allow, "warn" => Warn, "deny" => Deny];
-    Reduction, "reduction", ["symmetry" => Symmetry, "releases" => Releases];
+    Reduction, "reduction", ["symmetry" => Symmetry, "releases" => Releases, "paths" => Paths];
 }

@@ -64,12 +64,13 @@ impl CheckResult {
     }
 
     /// The order of guarantees: a smaller strength promises less. Bounds of different kinds are comparable to none,
-    /// and are between samples and reductions.
+    /// and are between samples and reductions; of these `paths` leaves out least.
     pub fn strength(&self) -> (u8, u64) {
         let text = self.guarantee();
         let (name, bound) = text.split_once(':').unwrap_or((&text, "0"));
         let rank = match name {
-            "exhaustive" => 5,
+            "exhaustive" => 6,
+            "paths" => 5,
             "reduced" => 4,
             "bounded" => 3,
             "delayed" => 2,
@@ -244,6 +245,7 @@ mod tests {
     fn the_weakest_result_stands_for_all() {
         let events = [
             (json!("Exhaustive"), "exhaustive"),
+            (json!("Paths"), "paths"),
             (json!("Reduced"), "reduced"),
             (json!({ "Bounded": { "preemptions": 3 } }), "bounded:3"),
             (json!({ "Bounded": { "preemptions": 2 } }), "bounded:2"),

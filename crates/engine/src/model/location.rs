@@ -13,6 +13,8 @@ pub struct Location {
     pub last_write: Option<EventId>,
     /// Site where the location was created, if it is known.
     pub made: Option<SiteId>,
+    /// True when the program declares that its value decides nothing.
+    pub is_ignored: bool,
 }
 
 impl Location {
@@ -22,6 +24,7 @@ impl Location {
             value: initial,
             last_write: None,
             made: None,
+            is_ignored: false,
         }
     }
 

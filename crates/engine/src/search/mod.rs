@@ -432,13 +432,26 @@ impl Exhaustive {
         }
     }
 
+    /// Inserts the pending access of an ignored location. It takes the latest write of the run.
+    #[cold]
+    fn insert_left_out(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> Outcome {
+        let frame = self.frames.last_mut().expect("a run has a frame");
+        frame.graph.site = Some(state.pending_site(here));
+        (frame.graph.strength, frame.graph.failure) = (Strength::RELAXED, Strength::RELAXED);
+        frame.push_plain(thread, NodeKind::LeftOut);
+        Outcome::FIRST
+    }
+
     /// Inserts the pending operation of a thread, which is not a call, with its first choice.
     /// Returns the outcome that this choice has in the running world.
     fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> Outcome {
-        self.note_weakness(state.pending(here));
+        let operation = state.pending(here);
+        if self.reductions.leaves_out(state, operation) {
+            return self.insert_left_out(state, thread, here);
+        }
+        self.note_weakness(operation);
         let binding = &mut self.binding;
         let frame = self.frames.last_mut().expect("a run has a frame");
-        let operation = state.pending(here);
         let graph = &mut frame.graph;
         graph.site = Some(state.pending_site(here));
         (graph.strength, graph.failure) = strengths(operation);

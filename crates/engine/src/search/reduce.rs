@@ -1,13 +1,19 @@
 //! Reductions that may lose classes; the user asserts that the lost ones do not matter.
 //!
-//! Both come from reachability testing (Lei and Carver), where they remove sends from race sets.
-//! Here they leave out branches and revisits.
+//! Two come from reachability testing (Lei and Carver), where they remove sends from race sets.
+//! Here they leave out branches and revisits. The third follows Setiadi: values that can change no
+//! path need no choice. Accesses of ignored locations are [`NodeKind::LeftOut`], which has neither a
+//! source nor a place in coherence order. Every consistent graph without such accesses has a
+//! consistent one with them, in which each takes the latest write: if all are relaxed and the
+//! program has no fences, they add nothing to happens-before, so the order of the run explains them.
 
 use super::graph::{Graph, Node, NodeKind};
 use crate::base::ids::EventId;
 use crate::memory::clock::covers;
+use crate::model::operation::Operation;
 use crate::object::{Call, Object, semaphore};
 use crate::search::explore::revisit::completed_before;
+use crate::world::State;
 
 /// The classes that are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,6 +23,26 @@ pub struct Reductions {
     pub symmetry: bool,
     /// A release of a counting semaphore precedes every other concurrent call on it.
     pub releases: bool,
+    /// Accesses of [ignored locations](crate::World::ignore_location) choose neither a source nor a
+    /// place in coherence order. They are relaxed, none of them is a compare-exchange, and the program
+    /// has no fence beside them.
+    pub paths: bool,
+}
+
+impl Reductions {
+    /// True when the operation accesses an ignored location, and takes the latest write without a
+    /// choice.
+    #[inline]
+    pub(super) fn leaves_out(&self, state: &State, operation: &Operation) -> bool {
+        use Operation::{Load, Store, Update};
+        self.paths
+            && match *operation {
+                Load { location, .. } | Store { location, .. } | Update { location, .. } => {
+                    state.execution().locations[location.index()].is_ignored
+                }
+                _ => false,
+            }
+    }
 }
 
 impl Graph {
@@ -56,7 +82,10 @@ impl Graph {
         };
         let is_first = |id: EventId| {
             let mut earlier = log(id).nodes[..id.index as usize].iter();
-            earlier.all(|node| matches!(node.kind, NodeKind::Begin | NodeKind::Local))
+            earlier.all(|node| {
+                use NodeKind::{Begin, LeftOut, Local};
+                matches!(node.kind, Begin | Local | LeftOut)
+            })
         };
         log(one).place.is_some()
             && log(one).place == log(other).place
@@ -72,8 +101,10 @@ impl Graph {
             return false;
         };
         let between = one.index.min(other.index) as usize..one.index.max(other.index) as usize;
-        let has_no_effect =
-            |node: &Node| matches!(node.kind, NodeKind::Spawn { .. } | NodeKind::Local);
+        let has_no_effect = |node: &Node| {
+            use NodeKind::{LeftOut, Local, Spawn};
+            matches!(node.kind, Spawn { .. } | Local | LeftOut)
+        };
         one.thread == other.thread
             && self.threads[one.thread.index()].nodes[between]
                 .iter()

@@ -10,6 +10,7 @@ mod awaits;
 mod barriers;
 mod beside_polls;
 mod cells;
+mod ignored;
 mod perform;
 mod policy;
 mod polling;
@@ -24,6 +25,7 @@ pub(crate) mod walk;
 mod weak;
 
 pub use cells::Past;
+pub use ignored::{IgnoredValues, Served};
 pub use policy::Policy;
 pub use spin::Round;
 pub use undo::LocalStates;
@@ -89,6 +91,8 @@ pub struct State {
     /// Waits since the end of the program.
     polls: Vec<Waits>,
     declared_waits: DeclaredWaits,
+    /// True when the execution has used an ignored location.
+    has_ignored: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -296,6 +300,7 @@ impl State {
         self.spinners.clear();
         self.polls.clear();
         self.declared_waits.reset();
+        self.has_ignored = false;
         for calls in &mut self.calls[..self.objects] {
             calls.waiting.clear();
             calls.last = None;
@@ -397,6 +402,8 @@ pub struct World<D> {
     keeps_accesses: bool,
     /// Sites whose operations differ from those of the program.
     changes: Vec<ChangedSite<SiteId>>,
+    /// Values served for ignored locations, by which the program's declaration is checked.
+    served: Option<Box<Served>>,
 }
 
 impl<D: Dispatch> World<D> {
@@ -420,6 +427,7 @@ impl<D: Dispatch> World<D> {
             positions: Positions::default(),
             keeps_accesses: false,
             changes: Vec::new(),
+            served: None,
         }
     }
 

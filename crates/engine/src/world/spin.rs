@@ -534,7 +534,7 @@ impl<D: Dispatch> World<D> {
             return self.request(thread, operation, site);
         };
         let round = self.state.round(thread, since);
-        if !self.state.is_undisturbed(&round, &operation) {
+        if self.state.uses_ignored(&round) || !self.state.is_undisturbed(&round, &operation) {
             return self.request(thread, operation, site);
         }
         let for_good = match stops {

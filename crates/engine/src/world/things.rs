@@ -1,11 +1,13 @@
 //! Information of the substrate besides operations: the locations and objects of the program, their
 //! names, and panics of threads.
 
+use super::ignored::Served;
 use super::strategy::Dispatch;
 use super::{Calls, World};
 use crate::base::ids::{LocationId, ObjectId, PortListId, SiteId, ThreadId};
 use crate::model::fault::Panic;
 use crate::model::location::Location;
+use crate::model::operation::Operation;
 use crate::object::Object;
 
 impl<D: Dispatch> World<D> {
@@ -16,6 +18,38 @@ impl<D: Dispatch> World<D> {
         let location = LocationId::new(locations.len() - 1);
         self.state.views.add_location(location, initial);
         location
+    }
+
+    /// Records the program's declaration that the value of a location decides nothing: no branch,
+    /// address, operation or result depends on it.
+    pub fn ignore_location(&mut self, location: LocationId) {
+        self.state.execution.locations[location.index()].is_ignored = true;
+        self.state.has_ignored = true;
+    }
+
+    /// True when the execution has used an ignored location.
+    pub fn has_ignored(&self) -> bool {
+        self.state.has_ignored
+    }
+
+    /// True when the execution has performed a fence.
+    pub fn has_fence(&self) -> bool {
+        let mut events = self.state.execution.events.iter();
+        events.any(|event| matches!(event.operation, Operation::Fence { .. }))
+    }
+
+    /// Serves other values of ignored locations from now on.
+    pub fn serve(&mut self, served: Served) {
+        self.served = Some(Box::new(served));
+    }
+
+    /// Returns the value that a read of an ignored location has for the program, given the one that
+    /// it has read.
+    pub fn served(&mut self, location: LocationId, value: u64) -> u64 {
+        match &mut self.served {
+            Some(served) => served.value(location, value),
+            None => value,
+        }
     }
 
     /// Records the site where a location was created.

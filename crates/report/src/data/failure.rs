@@ -29,6 +29,8 @@ pub enum FailureKind {
     Leak,
     /// The program behaves differently under the same schedule.
     Nondeterminism,
+    /// An operation depends on a value that the program declares to be ignored.
+    IgnoredValue,
     /// The program cannot follow the schedule that it should replay.
     ScheduleMismatch,
     /// An execution exceeded the limit of events, or had not ended when the time of the check was over. This
@@ -77,6 +79,7 @@ impl fmt::Display for FailureKind {
             FailureKind::LockOrder => "lock order",
             FailureKind::Leak => "leak",
             FailureKind::Nondeterminism => "nondeterminism",
+            FailureKind::IgnoredValue => "ignored value matters",
             FailureKind::ScheduleMismatch => "schedule does not fit",
             FailureKind::TooLong => "too long",
             FailureKind::Limit => "limit exceeded",

@@ -13,6 +13,10 @@ pub enum Guarantee {
     /// Every class that remains under the requested reductions was run; others may behave
     /// differently.
     Reduced,
+    /// Every combination of the paths that threads can take was run, and data races were looked for in each: every
+    /// class, without the accesses of ignored locations. That their values decide nothing is the user's word, and was
+    /// only checked in some executions.
+    Paths,
     /// Every class within the bound on preemptions was run; others may behave differently.
     Bounded {
         /// Maximum number of preemptions.
@@ -35,8 +39,8 @@ impl Guarantee {
     /// True when a check with this guarantee meets the requirement; see
     /// [`Checker::require`](https://docs.rs/raddle/latest/raddle/struct.Checker.html#method.require).
     ///
-    /// `Exhaustive` meets every requirement. A bound meets itself and smaller bounds of its kind. `Reduced`, `Bounded`
-    /// and `Delayed` meet `Sampled`, and none of them another. `Replayed` and `Directed` are no search, and meet
+    /// `Exhaustive` meets every requirement. A bound meets itself and smaller bounds of its kind. `Reduced`, `Paths`,
+    /// `Bounded` and `Delayed` meet `Sampled`, and none of them another. `Replayed` and `Directed` are no search, and meet
     /// themselves only.
     ///
     /// ```
@@ -65,6 +69,7 @@ impl fmt::Display for Guarantee {
         match self {
             Guarantee::Exhaustive => f.write_str("exhaustive"),
             Guarantee::Reduced => f.write_str("reduced"),
+            Guarantee::Paths => f.write_str("paths"),
             Guarantee::Bounded { preemptions } => write!(f, "bounded:{preemptions}"),
             Guarantee::Delayed { delays } => write!(f, "delayed:{delays}"),
             Guarantee::Sampled => f.write_str("sampled"),
@@ -112,7 +117,7 @@ pub enum Alone {
 #[cfg(test)]
 mod tests {
     use super::Guarantee::{
-        self, Bounded, Delayed, Directed, Exhaustive, Reduced, Replayed, Sampled,
+        self, Bounded, Delayed, Directed, Exhaustive, Paths, Reduced, Replayed, Sampled,
     };
 
     /// Every pair of a reached and a required guarantee; a row per reached one, a column per required one.
@@ -120,22 +125,23 @@ mod tests {
     fn a_requirement_is_met_by_what_implies_it() {
         let [b1, b2, b3] = [1, 2, 3].map(|preemptions| Bounded { preemptions });
         let [d1, d2, d3] = [1, 2, 3].map(|delays| Delayed { delays });
-        let all: [Guarantee; 11] = [
-            Exhaustive, Reduced, b1, b2, b3, d1, d2, d3, Sampled, Replayed, Directed,
+        let all: [Guarantee; 12] = [
+            Exhaustive, Reduced, Paths, b1, b2, b3, d1, d2, d3, Sampled, Replayed, Directed,
         ];
-        //   ex re b1 b2 b3 d1 d2 d3 sa re di
+        //   ex re pa b1 b2 b3 d1 d2 d3 sa re di
         let table = [
-            "+  +  +  +  +  +  +  +  +  +  +", // exhaustive
-            ".  +  .  .  .  .  .  .  +  .  .", // reduced
-            ".  .  +  .  .  .  .  .  +  .  .", // bounded:1
-            ".  .  +  +  .  .  .  .  +  .  .", // bounded:2
-            ".  .  +  +  +  .  .  .  +  .  .", // bounded:3
-            ".  .  .  .  .  +  .  .  +  .  .", // delayed:1
-            ".  .  .  .  .  +  +  .  +  .  .", // delayed:2
-            ".  .  .  .  .  +  +  +  +  .  .", // delayed:3
-            ".  .  .  .  .  .  .  .  +  .  .", // sampled
-            ".  .  .  .  .  .  .  .  .  +  .", // replayed
-            ".  .  .  .  .  .  .  .  .  .  +", // directed
+            "+  +  +  +  +  +  +  +  +  +  +  +", // exhaustive
+            ".  +  .  .  .  .  .  .  .  +  .  .", // reduced
+            ".  .  +  .  .  .  .  .  .  +  .  .", // paths
+            ".  .  .  +  .  .  .  .  .  +  .  .", // bounded:1
+            ".  .  .  +  +  .  .  .  .  +  .  .", // bounded:2
+            ".  .  .  +  +  +  .  .  .  +  .  .", // bounded:3
+            ".  .  .  .  .  .  +  .  .  +  .  .", // delayed:1
+            ".  .  .  .  .  .  +  +  .  +  .  .", // delayed:2
+            ".  .  .  .  .  .  +  +  +  +  .  .", // delayed:3
+            ".  .  .  .  .  .  .  .  .  +  .  .", // sampled
+            ".  .  .  .  .  .  .  .  .  .  +  .", // replayed
+            ".  .  .  .  .  .  .  .  .  .  .  +", // directed
         ];
         for (reached, row) in all.into_iter().zip(table) {
             let cells: Vec<bool> = row.split_whitespace().map(|cell| cell == "+").collect();

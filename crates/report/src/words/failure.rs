@@ -93,6 +93,7 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::MemoryError(_) => FailureKind::UseAfterFree,
         Finding::Crash(_) => FailureKind::Crash,
         Finding::ForeignThread(_) => FailureKind::Uncontrolled,
+        Finding::IgnoredValue(_) => FailureKind::IgnoredValue,
         Finding::Nondeterminism(divergence) => match divergence.from {
             Record::EarlierRun | Record::Scheduler | Record::Discarded => {
                 FailureKind::Nondeterminism

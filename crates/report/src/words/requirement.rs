@@ -143,7 +143,9 @@ impl Report {
             (Guarantee::Bounded { .. }, _) => {
                 "leave out `preemptions`, which skips classes".to_owned()
             }
-            (Guarantee::Reduced, _) => "leave out `reduce`, which skips classes".to_owned(),
+            (Guarantee::Reduced | Guarantee::Paths, _) => {
+                "leave out `reduce`, which skips classes".to_owned()
+            }
             _ => self.other_strategy(),
         }
     }

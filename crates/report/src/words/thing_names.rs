@@ -238,6 +238,7 @@ mod tests {
                 value: 0,
                 last_write: None,
                 made: None,
+                is_ignored: false,
             };
             execution.locations = vec![location; locations];
             // The next operation of the first thread.

@@ -3,6 +3,7 @@
 pub mod deadlock;
 pub mod foreign;
 pub mod held;
+pub mod ignored;
 pub mod leak;
 pub mod limit;
 pub mod livelock;
@@ -88,6 +89,8 @@ pub enum Finding {
     /// A thread that the check does not control used a value of the execution. Only the front end can
     /// detect this.
     ForeignThread(foreign::ForeignUse),
+    /// An operation depends on the value of a location that the program declares to be ignored.
+    IgnoredValue(ignored::IgnoredValue),
     /// The program behaves differently under the same schedule.
     Nondeterminism(Divergence),
 }

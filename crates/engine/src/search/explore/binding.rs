@@ -348,6 +348,7 @@ impl Binding {
             (NodeKind::Begin, Operation::Begin) | (NodeKind::End { .. }, Operation::End) => true,
             (NodeKind::Local, Operation::Yield | Operation::Sleep { .. })
             | (NodeKind::Fence, Operation::Fence { .. }) => true,
+            (NodeKind::LeftOut, operation) => graph.reductions.leaves_out(state, operation),
             (NodeKind::Spawn { child }, Operation::Spawn) => {
                 self.bind_thread(child, ThreadId::new(state.execution().threads.len()));
                 true
@@ -514,6 +515,7 @@ impl Binding {
             NodeKind::Spawn { .. } => "spawn",
             NodeKind::Join { .. } => "join",
             NodeKind::Local => "yield or sleep",
+            NodeKind::LeftOut => "access of an ignored location",
             NodeKind::Fence => "fence",
             NodeKind::Choose { .. } => "choose",
             NodeKind::Read { .. } => "load",

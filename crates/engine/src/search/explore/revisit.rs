@@ -144,6 +144,7 @@ fn is_maximal(graph: &Graph, event: EventId, send: EventId, prefix: &[u32]) -> b
         | NodeKind::Delivered { .. }
         | NodeKind::Silent { .. }
         | NodeKind::Fence
+        | NodeKind::LeftOut
         | NodeKind::Local => true,
         NodeKind::Arrive { .. } => !node.source.is_some_and(kept),
         NodeKind::Pass { barrier } => {

@@ -16,6 +16,7 @@ tables! {
         "spawn" => Spawn { child },
         "join" => Join { target },
         "local" => Local,
+        "left-out" => LeftOut,
         "fence" => Fence,
         "choose" => Choose { alternatives },
         "read" => Read { location },

@@ -263,6 +263,7 @@ impl Graph {
             | NodeKind::AskLeader { .. } => synchronizes_with(clocks, node.source),
             NodeKind::Spawn { .. }
             | NodeKind::Local
+            | NodeKind::LeftOut
             | NodeKind::Choose { .. }
             | NodeKind::Send { .. }
             | NodeKind::Arrive { .. }

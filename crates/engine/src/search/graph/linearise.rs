@@ -106,9 +106,11 @@ fn next_ready(graph: &Graph, thread: ThreadId) -> Option<EventId> {
     let ready = match node.kind {
         NodeKind::Begin => log.spawned_by.is_none_or(is_placed),
         NodeKind::Join { target } => graph.end_of(target).is_some_and(is_placed),
-        NodeKind::Local | NodeKind::Fence | NodeKind::Spawn { .. } | NodeKind::Choose { .. } => {
-            true
-        }
+        NodeKind::Local
+        | NodeKind::LeftOut
+        | NodeKind::Fence
+        | NodeKind::Spawn { .. }
+        | NodeKind::Choose { .. } => true,
         NodeKind::Read { .. } | NodeKind::ReadForUpdate { .. } if graph.weak => {
             node.source.is_none_or(is_placed)
         }

@@ -40,6 +40,8 @@ pub(crate) enum NodeKind {
     },
     /// An event without effect on other threads: a yield or a sleep.
     Local,
+    /// An access of an ignored location, by [`Reductions::paths`].
+    LeftOut,
     /// A fence; the node has its ordering.
     Fence,
     Choose {

@@ -22,6 +22,7 @@ pub fn fence(ordering: Ordering) {
     match current() {
         None => std_atomic::fence(ordering),
         Some(context) => {
+            context.fence_beside_ignored();
             context.observe(Location::caller(), |_| Operation::Fence { ordering });
         }
     }
@@ -480,10 +481,44 @@ macro_rules! fetch {
     };
 }
 
+/// Defines what [`Ignored`](crate::Ignored) needs of an atomic.
+macro_rules! ignorable {
+    ($name:ident, $value:ty) => {
+        impl $name {
+            /// Prepares an access of an ignored value.
+            #[track_caller]
+            pub(crate) fn ignore(&self, ordering: Ordering) {
+                let context = self.shared.using(Location::caller());
+                if let Some(context) = context.filter(|context| context.ignores()) {
+                    let initial = || self.initial();
+                    context.ignore(ordering, |world| {
+                        self.shared.location(context, world, initial)
+                    });
+                }
+            }
+
+            /// Returns the value that a read has for the program.
+            #[track_caller]
+            pub(crate) fn served(&self, value: $value) -> $value {
+                let context = self.shared.using(Location::caller());
+                let Some(context) = context.filter(|context| context.ignores()) else {
+                    return value;
+                };
+                let word = context.with_world(|world| {
+                    let location = self.shared.location(context, world, || self.initial());
+                    world.served(location, Self::to_word(value))
+                });
+                Self::from_word(word)
+            }
+        }
+    };
+}
+
 macro_rules! atomic_int {
     ($($name:ident, $value:ident, $unsigned:ident, $max:expr, $min:expr;)*) => {$(
         atomic!($name, $value, $value::BITS as u8, |value| value as $unsigned as u64,
                 |word| word as $value);
+        ignorable!($name, $value);
 
         impl $name {
             fetch! { $value => $value:
@@ -523,6 +558,7 @@ atomic_int! {
 }
 
 atomic!(AtomicBool, bool, 1, u64::from, |word| word != 0);
+ignorable!(AtomicBool, bool);
 
 impl AtomicBool {
     fetch! { bool => bool:

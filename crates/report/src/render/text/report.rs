@@ -85,7 +85,7 @@ impl Report {
             _ => format!(" in {}", counted(self.all_runs(), "run", "runs")),
         };
         match self.guarantee {
-            Guarantee::Exhaustive | Guarantee::Reduced | Guarantee::Sampled
+            Guarantee::Exhaustive | Guarantee::Reduced | Guarantee::Paths | Guarantee::Sampled
                 if self.executions == 0 && self.discarded > 0 =>
             {
                 let runs = counted(self.discarded, "run", "runs");
@@ -119,6 +119,11 @@ impl Report {
             Guarantee::Reduced => write!(
                 f,
                 "every behaviour was run that the reductions leave: {classes}{in_runs}"
+            )?,
+            Guarantee::Paths => write!(
+                f,
+                "every combination of paths was run, without the values of ignored locations: \
+                 {classes}{in_runs}"
             )?,
             Guarantee::Bounded { preemptions } => {
                 let most = counted(preemptions.into(), "preemption", "preemptions");

@@ -143,6 +143,13 @@ pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Mark> {
                 (None, None) => {}
             }
         }
+        Finding::IgnoredValue(value) => {
+            let what = format!("{} does something else here", trace.title(value.thread));
+            list.add(value.then_at, what, true);
+            if let Some((_, site)) = value.read {
+                list.add(site, "the ignored value is read here".to_owned(), false);
+            }
+        }
         Finding::Nondeterminism(_) => {
             if let Some(last) = trace.steps.last() {
                 list.last(ThreadId::new(last.thread));

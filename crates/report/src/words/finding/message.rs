@@ -29,6 +29,7 @@ impl FindingContext<'_> {
             Finding::MemoryError(error) => self.memory_error(error),
             Finding::Crash(thread) => self.crashed(*thread),
             Finding::ForeignThread(used) => self.foreign_thread(used),
+            Finding::IgnoredValue(value) => self.ignored_value(value),
             Finding::StackOverflow(thread) => format!(
                 "thread {} used more stack than it has\n\
                  help: give threads more with `stack_size`, or look for a recursion without end",

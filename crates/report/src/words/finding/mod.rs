@@ -2,6 +2,7 @@
 
 pub(crate) mod context;
 mod foreign;
+mod ignored;
 mod livelock;
 mod lock_order;
 pub(crate) mod marks;

@@ -222,13 +222,14 @@ function scheduleSection(failure, index) {
 /** Returns the guarantee in a few words. The extent of a finished search does not mean that all is well. */
 function guarantee(given) {
   const [name, bound] = typeof given === "string" ? [given] : Object.entries(given)[0];
-  const fails = REPORT.failures.length && ["Exhaustive", "Reduced", "Bounded", "Delayed"].includes(name) ? ", and at least one fails" : "";
+  const fails = REPORT.failures.length && ["Exhaustive", "Reduced", "Paths", "Bounded", "Delayed"].includes(name) ? ", and at least one fails" : "";
   return fails ? extent(name, bound) + fails : extent(name, bound);
 }
 
 function extent(name, bound) {
   return {
     Exhaustive: () => "every behaviour was run", Reduced: () => "every behaviour was run that the reductions leave",
+    Paths: () => "every combination of paths was run, without the values of ignored locations",
     Bounded: () => `every behaviour up to ${counted(bound.preemptions, "preemption")} was run`,
     Delayed: () => `every schedule up to ${counted(bound.delays, "delay")} was run`,
     Sampled: () => "some behaviours were run", Replayed: () => "one schedule was run",

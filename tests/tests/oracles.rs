@@ -5,6 +5,7 @@
 
 mod alternatives_random;
 mod axioms;
+mod branches;
 mod brute_force;
 mod engine_messages;
 mod estimates;

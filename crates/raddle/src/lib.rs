@@ -52,14 +52,17 @@ pub use raddle_engine::alternatives::{
 #[cfg(feature = "check")]
 pub use raddle_engine::coverage::{Metric, Metrics};
 #[cfg(feature = "check")]
+pub use raddle_engine::partial::{LogLine, LogPlace, PartialTrace, PartialTraceError, ThreadLog};
+#[cfg(feature = "check")]
 pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleStep, TokenError};
 #[cfg(feature = "check")]
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
-    Advice, CellAccess, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts,
+    Advice, Branch, BranchChoice, BranchGraph, BranchGuidelines, BranchOutcome, BranchSource,
+    BranchStep, Branches, CellAccess, ClassGrowth, CodePlace, Completeness, Consistency, Coverage, CoverageCounts,
     CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate, Failure,
-    FailureKind, Guarantee, Layout, Mark, Minimised, Place, Prospect, Receive, RecordedExecution,
+    FailureKind, Guarantee, Layout, Mark, Minimised, OneSidedResult, Place, Prospect, Receive, RecordedExecution,
     Report, Search, SearchLimit, Source, StdTrace, Trace, TraceSpan, TraceStep, TraceThread,
     Unseen, Wait,
 };

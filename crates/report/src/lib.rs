@@ -11,6 +11,9 @@ mod render;
 mod words;
 
 pub use data::advice::{Advice, ClassGrowth, Prospect};
+pub use data::branches::{
+    Branch, BranchChoice, BranchGraph, BranchOutcome, BranchSource, BranchStep, Branches, BranchGuidelines, OneSidedResult,
+};
 pub use data::build;
 pub use data::coverage::{Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered};
 pub use data::earlier::Earlier;
@@ -23,7 +26,7 @@ pub use data::guarantee::{Alone, Completeness, Guarantee};
 pub use data::insight::{CriticalPair, Mark, Minimised, Receive, RecordedExecution, Source, Wait};
 pub use data::limit::SearchLimit;
 pub use data::place::{CodePlace, Place};
-pub use data::report::{Report, Search};
+pub use data::report::{Consistency, Report, Search};
 pub use data::trace::{CellAccess, Trace, TraceSpan, TraceStep, TraceThread};
 pub use render::json::to_json;
 pub use render::std_trace::StdTrace;

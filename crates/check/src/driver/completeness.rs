@@ -122,6 +122,7 @@ fn enumerate(
         lock_order: Level::Allow,
         leaks: Level::Allow,
         predictions: Level::Allow,
+        branches: false,
         known_schedules: false,
         ..checker.clone()
     };

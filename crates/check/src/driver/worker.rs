@@ -12,6 +12,7 @@ use raddle_engine::{Ending, Execution, Exploration, Record, Tally, strategy};
 use raddle_report::{Failure, FailureKind, RecordedExecution, Report, Search};
 
 use crate::driver::auto::{Done, Fit};
+use crate::driver::branches::Recording;
 use crate::driver::early_frees::Suspected;
 use crate::driver::phases::{Budget, Patience, max_runs};
 use crate::driver::predictions::Predictions;
@@ -70,6 +71,8 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) suspects: Vec<Suspect>,
     /// Memory that could be freed before a use of it.
     pub(crate) early_frees: Suspected,
+    /// Branches of its executions, if they are recorded.
+    pub(super) recording: Option<Box<Recording>>,
     /// Races that other executions may have.
     pub(crate) predictions: Predictions,
     /// A failure that was just added to the report.
@@ -149,6 +152,7 @@ impl<'a> Worker<'a, '_> {
             failed: HashSet::new(),
             suspects: Vec::new(),
             early_frees: Suspected::default(),
+            recording: checker.branches.then(Box::default),
             predictions: Predictions::default(),
             found: None,
             known_elsewhere: Vec::new(),
@@ -265,6 +269,9 @@ impl<'a> Worker<'a, '_> {
                 && counts()
             {
                 context.with_execution(|execution, _| coverage.note(execution));
+            }
+            if self.recording.is_some() && counts() {
+                self.record_branches();
             }
             if finding.is_none() {
                 finding = self.context.end_program();

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::data::branches::Branches;
 use crate::data::estimate::Estimate;
 use crate::data::failure::Failure;
 use crate::data::guarantee::Guarantee;
@@ -143,6 +144,15 @@ pub struct Finished {
     too_long: u64,
     left_polling: u64,
     modelled: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branches: Option<BranchList>,
+}
+
+/// The branches that interleaving decides, as data and as text.
+#[derive(Clone, Debug, Serialize)]
+pub struct BranchList {
+    list: Branches,
+    text: String,
 }
 
 impl Finished {
@@ -169,6 +179,10 @@ impl Finished {
             too_long: report.too_long(),
             left_polling: report.left_polling(),
             modelled: report.modelled().to_vec(),
+            branches: (report.branches().is_recorded()).then(|| BranchList {
+                list: report.branches().clone(),
+                text: report.branches().to_string(),
+            }),
         }
     }
 }

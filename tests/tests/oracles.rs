@@ -19,4 +19,5 @@ mod random_objects;
 mod releases;
 mod retrying;
 mod spinning;
+mod total_replay;
 mod undoing;

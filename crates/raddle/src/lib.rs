@@ -60,11 +60,11 @@ pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
     Advice, Branch, BranchChoice, BranchGraph, BranchGuidelines, BranchOutcome, BranchSource,
-    BranchStep, Branches, CellAccess, ClassGrowth, CodePlace, Completeness, Consistency, Coverage, CoverageCounts,
-    CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate, Failure,
-    FailureKind, Guarantee, Layout, Mark, Minimised, OneSidedResult, Place, Prospect, Receive, RecordedExecution,
-    Report, Search, SearchLimit, Source, StdTrace, Trace, TraceSpan, TraceStep, TraceThread,
-    Unseen, Wait,
+    BranchStep, Branches, CellAccess, ClassGrowth, CodePlace, Completeness, Consistency, Coverage,
+    CoverageCounts, CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate,
+    Failure, FailureKind, Guarantee, Layout, Mark, Minimised, OneSidedResult, Place, Prospect,
+    Receive, RecordedExecution, Report, Search, SearchLimit, Source, StdTrace, Trace, TraceSpan,
+    TraceStep, TraceThread, Unseen, Wait,
 };
 
 /// Names of an earlier release, kept for one more release.

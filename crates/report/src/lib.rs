@@ -12,7 +12,8 @@ mod words;
 
 pub use data::advice::{Advice, ClassGrowth, Prospect};
 pub use data::branches::{
-    Branch, BranchChoice, BranchGraph, BranchOutcome, BranchSource, BranchStep, Branches, BranchGuidelines, OneSidedResult,
+    Branch, BranchChoice, BranchGraph, BranchGuidelines, BranchOutcome, BranchSource, BranchStep,
+    Branches, OneSidedResult,
 };
 pub use data::build;
 pub use data::coverage::{Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered};

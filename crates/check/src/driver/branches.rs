@@ -11,7 +11,7 @@ use raddle_engine::branches::{Guideline, Recorder, Tried};
 use raddle_engine::check::Finding;
 use raddle_engine::strategy::{Directed, Planned};
 use raddle_engine::{Ending, Exploration};
-use raddle_report::{Branches, Report};
+use raddle_report::{Branches, Names, Report};
 
 use crate::driver::phases::{Budget, Patience, Phase, max_runs};
 use crate::driver::worker::Worker;
@@ -173,7 +173,9 @@ impl Recording {
     /// Adds the branches to the report of a check, whose numbers of classes and extent it has already.
     pub(super) fn add_to(&self, report: &mut Report, context: &Context) {
         let has_all = self.recorder.recorded() as u64 >= report.classes();
-        let mut branches = Branches::of(&self.recorder, report.exhausted && has_all, context);
+        let is_complete = report.exhausted && has_all;
+        let place = |site| context.place(site);
+        let mut branches = Branches::of(&self.recorder, is_complete, &place);
         if branches.is_recorded() {
             if self.runs > 0 {
                 branches.guidelines.executions = 1 + self.runs;

@@ -247,8 +247,7 @@ fn total_replay(
         text.is_some_and(|text| place.is(&text))
     };
     let model = checker.memory.model();
-    let strategy =
-        strategy::Consistent::new(Arc::clone(&replay.trace), Arc::new(matches), model);
+    let strategy = strategy::Consistent::new(Arc::clone(&replay.trace), Arc::new(matches), model);
     let strategy = match replay.prunes {
         true => strategy,
         false => strategy.without_pruning(),

@@ -383,8 +383,7 @@ fn finish(
         }
         let reduced = checker.is_reduced();
         let replays_all = checker.total_replay.is_some();
-        report.exhausted =
-            exploration.exhausted() && !reduced && !leaves_out && !replays_all;
+        report.exhausted = exploration.exhausted() && !reduced && !leaves_out && !replays_all;
         if replays_all {
             report.attempts = exploration.attempts();
             report.set_consistency(exploration.exhausted() && !leaves_out);

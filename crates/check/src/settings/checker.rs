@@ -190,7 +190,8 @@ impl Checker {
     pub(crate) fn prepare_total_replay(&mut self) -> Result<(), String> {
         if let Some(path) = self.consistent_with.take() {
             let text = std::fs::read_to_string(&path);
-            let text = text.map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+            let text =
+                text.map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
             let trace: Result<PartialTrace, _> = text.parse();
             let trace = trace.map_err(|error| format!("{}: {error}", path.display()))?;
             *self = self.clone().consistent_with_trace(trace);

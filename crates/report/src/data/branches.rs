@@ -1,10 +1,13 @@
 //! The branches that interleaving decides, with places instead of site numbers.
 
+use raddle_engine::SiteId;
 use raddle_engine::branches::{self, Named, Recorder, Step, Tree, Tried};
 use serde::Serialize;
 
 use crate::data::place::Place;
-use crate::words::names::Names;
+
+/// Returns the place of a site.
+type Places<'a> = &'a dyn Fn(SiteId) -> Option<Place>;
 
 /// Branches that executions of a check have left in different ways.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -139,12 +142,12 @@ pub struct BranchGuidelines {
 
 impl Branches {
     /// Returns the branches of a recorder.
-    pub fn of(recorder: &Recorder, is_complete: bool, names: &dyn Names) -> Self {
-        let step = |named: &Named| BranchStep::of(named, names);
+    pub fn of(recorder: &Recorder, is_complete: bool, place: Places<'_>) -> Self {
+        let step = |named: &Named| BranchStep::of(named, place);
         let branch = |branch: branches::Branch| {
             let outcomes = branch.outcomes.iter();
             let graphs: Vec<BranchGraph> = (branch.graphs.iter())
-                .map(|graph| BranchGraph::of(graph, names))
+                .map(|graph| BranchGraph::of(graph, place))
                 .collect();
             Branch {
                 after: step(&branch.after),
@@ -189,7 +192,7 @@ impl Branches {
 }
 
 impl BranchStep {
-    fn of(named: &Named, names: &dyn Names) -> Self {
+    fn of(named: &Named, place: Places<'_>) -> Self {
         let things = match named.things.is_empty() {
             true => String::new(),
             false => format!(" {}", named.things.join(" or ")),
@@ -204,18 +207,18 @@ impl BranchStep {
         };
         BranchStep {
             what,
-            place: named.step.site().and_then(|site| names.place(site)),
+            place: named.step.site().and_then(place),
         }
     }
 }
 
 impl BranchGraph {
-    fn of(tree: &Tree, names: &dyn Names) -> Self {
+    fn of(tree: &Tree, place: Places<'_>) -> Self {
         match tree {
-            Tree::Outcome(named) => BranchGraph::Outcome(BranchStep::of(named, names)),
+            Tree::Outcome(named) => BranchGraph::Outcome(BranchStep::of(named, place)),
             Tree::Choice { receive, sources } => BranchGraph::Choice(BranchChoice {
                 thread: receive.thread.clone(),
-                receive: BranchStep::of(&receive.step, names),
+                receive: BranchStep::of(&receive.step, place),
                 occurrence: receive.occurrence,
                 sources: sources
                     .iter()
@@ -223,12 +226,12 @@ impl BranchGraph {
                         let send = source.send.as_ref();
                         let source = BranchSource {
                             thread: send.map(|send| send.thread.clone()),
-                            send: send.map(|send| BranchStep::of(&send.step, names)),
+                            send: send.map(|send| BranchStep::of(&send.step, place)),
                             occurrence: send.and_then(|send| send.occurrence),
                             outcome: source.outcome,
                             is_absent: source.is_absent,
                         };
-                        (source, BranchGraph::of(rest, names))
+                        (source, BranchGraph::of(rest, place))
                     })
                     .collect(),
             }),
@@ -239,9 +242,11 @@ impl BranchGraph {
     pub fn guidelines(&self) -> usize {
         match self {
             BranchGraph::Outcome(_) => 1,
-            BranchGraph::Choice(choice) => {
-                choice.sources.iter().map(|(_, rest)| rest.guidelines()).sum()
-            }
+            BranchGraph::Choice(choice) => choice
+                .sources
+                .iter()
+                .map(|(_, rest)| rest.guidelines())
+                .sum(),
         }
     }
 }

@@ -206,8 +206,7 @@ impl Recorder {
                     continue;
                 }
                 for at in kept.clone().into_iter().rev() {
-                    let without: Vec<usize> =
-                        kept.iter().copied().filter(|&it| it != at).collect();
+                    let without: Vec<usize> = kept.iter().copied().filter(|&it| it != at).collect();
                     if is_function(&observed, &values, &without) {
                         kept = without;
                     }
@@ -285,7 +284,11 @@ impl Recorder {
             }
         }
         others.sort_by_key(|&(thread, step, event)| {
-            (std::cmp::Reverse(event), &self.threads[thread as usize].0, step)
+            (
+                std::cmp::Reverse(event),
+                &self.threads[thread as usize].0,
+                step,
+            )
         });
         let mut all = own;
         all.extend(others);
@@ -385,11 +388,7 @@ impl Recorder {
 }
 
 /// Returns the choice of a receive in an execution.
-fn value(
-    one: &Observed<'_>,
-    (thread, step, event): Feature,
-    by_place: bool,
-) -> Option<Seen> {
+fn value(one: &Observed<'_>, (thread, step, event): Feature, by_place: bool) -> Option<Seen> {
     let own = &one.run.walks[one.walk];
     let walk = match own.thread == thread {
         true => own,

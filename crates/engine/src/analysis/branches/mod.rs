@@ -139,9 +139,7 @@ impl Tree {
     pub fn guidelines(&self) -> usize {
         match self {
             Tree::Outcome(_) => 1,
-            Tree::Choice { sources, .. } => {
-                sources.iter().map(|(_, rest)| rest.guidelines()).sum()
-            }
+            Tree::Choice { sources, .. } => sources.iter().map(|(_, rest)| rest.guidelines()).sum(),
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::base::ids::{EventId, SiteId, ThreadId};
 use crate::base::reply::Reply;
 use crate::memory::Model;
 use crate::model::event::Event;
-use crate::model::execution::Execution;
-use crate::model::naming::{called, thread_name, things};
+use crate::model::execution::{Execution, resolution};
+use crate::model::naming::{called, things, thread_name};
 use crate::model::operation::{Operation, UpdateKind};
 use crate::model::schedule::ThreadPath;
 
@@ -229,10 +229,10 @@ impl Recorder {
                 ref operation => self.operation(operation, event.site, execution),
             };
             of_event.insert(event.id, step);
-            let seen = alternatives::seen(event).map(|seen| Seen {
-                source: seen.source.map(|id| {
+            let seen = choice(event).map(|seen| Seen {
+                source: seen.source.and_then(|id| {
                     let thread = walks[id.thread.index()].thread;
-                    (thread, of_event.get(&id).copied().unwrap_or(0), id.index)
+                    Some((thread, *of_event.get(&id)?, id.index))
                 }),
                 outcome: seen.outcome.number(),
             });
@@ -249,7 +249,9 @@ impl Recorder {
             }
         }
         for (index, rest) in accesses.into_iter().enumerate() {
-            walks[index].points.extend(rest.map(|(_, step)| plain(step)));
+            walks[index]
+                .points
+                .extend(rest.map(|(_, step)| plain(step)));
             // The next operation of a thread that has not ended.
             let next = [&execution.pending, &execution.positions]
                 .into_iter()
@@ -340,6 +342,18 @@ fn candidates(execution: &Execution, walks: &[Walk], model: Model) -> Vec<Candid
     receives.into_iter().map(candidates).collect()
 }
 
+/// Returns the choice of an event that the rest of its thread depends on: the source of a receive, or the group with
+/// which it passed a barrier.
+fn choice(event: &Event) -> Option<alternatives::Candidate> {
+    match event.operation {
+        Operation::Meet { .. } | Operation::Leads { .. } => Some(alternatives::Candidate {
+            source: event.source,
+            outcome: resolution(&event.operation, event.outcome, event.reply),
+        }),
+        _ => alternatives::seen(event),
+    }
+}
+
 /// Returns the result of an operation on which a program usually branches.
 fn result(event: &Event) -> Option<&'static str> {
     match event.operation {
@@ -348,7 +362,9 @@ fn result(event: &Event) -> Option<&'static str> {
             UpdateKind::CompareExchange { .. } => Some("fails"),
             _ => None,
         },
-        Operation::IsFinished { .. } | Operation::Receive { .. } => event.reply.result(),
+        Operation::IsFinished { .. } | Operation::Receive { .. } | Operation::Leads { .. } => {
+            event.reply.result()
+        }
         Operation::Call { .. } => {
             let result = event.reply.result()?;
             // A call that waits always succeeds.

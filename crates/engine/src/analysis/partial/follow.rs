@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{LogPlace, PartialTrace};
-use crate::base::ids::{EventId, SiteId, ThreadId};
+use crate::base::ids::{EventId, LocationId, SiteId, ThreadId};
+use crate::memory::Weakness;
 use crate::memory::happens_before::HappensBefore;
 use crate::model::event::Event;
 use crate::model::execution::Execution;
@@ -92,19 +93,40 @@ impl Follower {
         if self.note(execution).is_some() {
             return false;
         }
-        (0..self.logs.len()).all(|log| {
-            let count = self.trace.threads[log].passed.len();
-            let Followed {
-                thread: Some(thread),
-                ref passed,
-                is_reached,
-            } = self.logs[log]
-            else {
-                return false;
-            };
-            let is_at_end = is_reached || self.trace.threads[log].at.is_empty();
-            passed.len() == count && (is_at_end || self.waits_there(log, thread, execution))
-        })
+        self.is_possible_in_order(execution)
+            && (0..self.logs.len()).all(|log| self.is_passed(log, execution))
+    }
+
+    /// True when the lines of all threads may have been passed in their order. Under weak memory only causes are
+    /// compared, as the events come.
+    fn is_possible_in_order(&self, execution: &Execution) -> bool {
+        let operations = execution.events.iter().map(|event| &event.operation);
+        if !self.trace.is_ordered || Weakness::of_all(operations).is_weak() {
+            return true;
+        }
+        let logs = self.logs.iter().zip(&self.trace.threads);
+        let mut lines: Vec<(u32, EventId)> = logs
+            .flat_map(|(followed, own)| own.passed.iter().zip(&followed.passed))
+            .map(|(line, &event)| (line.line, event))
+            .collect();
+        lines.sort();
+        let ordered: Vec<EventId> = lines.into_iter().map(|(_, event)| event).collect();
+        has_linearization(execution, &ordered)
+    }
+
+    /// True when the thread of a log has passed all its lines, and was where it ends.
+    fn is_passed(&mut self, log: usize, execution: &Execution) -> bool {
+        let count = self.trace.threads[log].passed.len();
+        let Followed {
+            thread: Some(thread),
+            ref passed,
+            is_reached,
+        } = self.logs[log]
+        else {
+            return false;
+        };
+        let is_at_end = is_reached || self.trace.threads[log].at.is_empty();
+        passed.len() == count && (is_at_end || self.waits_there(log, thread, execution))
     }
 
     /// True when the operation that a thread waits to perform is where the log ends.
@@ -165,7 +187,8 @@ impl Follower {
         };
         if operation == &Operation::End {
             // The last operation of the thread was another one.
-            let is_open = next < own.passed.len() || !own.at.is_empty() && !self.logs[log].is_reached;
+            let is_open =
+                next < own.passed.len() || !own.at.is_empty() && !self.logs[log].is_reached;
             if is_open {
                 self.contradiction = contradiction(false);
             }
@@ -220,7 +243,67 @@ impl Follower {
     }
 }
 
+/// True when the operation counts at a place. A lock is given back at the place where it was taken, which is no pass
+/// of that place.
 fn is_operation(place: &LogPlace, operation: &Operation) -> bool {
-    let label = place.operation.as_deref();
-    label.is_none_or(|label| label == operation.label())
+    match (&place.operation, operation) {
+        (Some(label), _) => label == operation.label(),
+        (None, Operation::Begin) => false,
+        (None, Operation::Call { call, .. }) => !call.gives_back(),
+        (None, _) => true,
+    }
+}
+
+/// True when the events have a linearization in which these are in this order, given that all accesses of the execution
+/// are sequentially consistent.
+fn has_linearization(execution: &Execution, ordered: &[EventId]) -> bool {
+    let events = &execution.events;
+    let positions: HashMap<EventId, usize> = (0..)
+        .zip(events)
+        .map(|(at, event)| (event.id, at))
+        .collect();
+    let mut next: Vec<Vec<usize>> = vec![Vec::new(); events.len()];
+    let mut count = vec![0; events.len()];
+    let mut add = |first: EventId, second: EventId| {
+        if let (Some(&first), Some(&second)) = (positions.get(&first), positions.get(&second)) {
+            next[first].push(second);
+            count[second] += 1;
+        }
+    };
+    // Writes by location and predecessor in coherence order.
+    let mut after: HashMap<(LocationId, Option<EventId>), EventId> = HashMap::new();
+    for event in events {
+        let id = event.id;
+        match id.index.checked_sub(1) {
+            Some(index) => add(EventId { index, ..id }, id),
+            None => {
+                let created = execution.threads[id.thread.index()].spawned_by;
+                created.into_iter().for_each(|created| add(created, id));
+            }
+        }
+        event.source.into_iter().for_each(|source| add(source, id));
+        if let Some(location) = event.operation.location().filter(|_| event.writes()) {
+            after.insert((location, event.source), id);
+        }
+    }
+    for event in events {
+        let overwritten = event.operation.location();
+        let overwritten = overwritten.and_then(|it| after.get(&(it, event.source)));
+        if let Some(&write) = overwritten.filter(|&&write| write != event.id) {
+            add(event.id, write);
+        }
+    }
+    ordered.windows(2).for_each(|pair| add(pair[0], pair[1]));
+    let mut free: Vec<usize> = (0..events.len()).filter(|&at| count[at] == 0).collect();
+    let mut done = 0;
+    while let Some(at) = free.pop() {
+        done += 1;
+        for &later in &next[at] {
+            count[later] -= 1;
+            if count[later] == 0 {
+                free.push(later);
+            }
+        }
+    }
+    done == events.len()
 }

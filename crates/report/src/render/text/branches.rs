@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::data::branches::{
-    Branch, BranchChoice, BranchGraph, BranchSource, BranchStep, Branches, BranchGuidelines,
+    Branch, BranchChoice, BranchGraph, BranchGuidelines, BranchSource, BranchStep, Branches,
 };
 use crate::words::number::counted;
 

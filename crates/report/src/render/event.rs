@@ -145,7 +145,7 @@ pub struct Finished {
     left_polling: u64,
     modelled: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    branches: Option<BranchList>,
+    branches: Option<Box<BranchList>>,
 }
 
 /// The branches that interleaving decides, as data and as text.
@@ -179,9 +179,11 @@ impl Finished {
             too_long: report.too_long(),
             left_polling: report.left_polling(),
             modelled: report.modelled().to_vec(),
-            branches: (report.branches().is_recorded()).then(|| BranchList {
-                list: report.branches().clone(),
-                text: report.branches().to_string(),
+            branches: (report.branches().is_recorded()).then(|| {
+                Box::new(BranchList {
+                    list: report.branches().clone(),
+                    text: report.branches().to_string(),
+                })
             }),
         }
     }

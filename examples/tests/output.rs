@@ -36,7 +36,9 @@ fn prints_as_expected(name: &str, program: &str) {
 /// How long a check took is different every time: `(auto, 1.5ms)` becomes `(auto, TIME)`.
 fn without_times(text: &str) -> String {
     let line = |line: &str| match line.rsplit_once(", ") {
-        Some((start, _)) if line.contains(" run: ") => format!("{start}, TIME)\n"),
+        Some((start, _)) if line.contains(" run: ") || line.starts_with("reproduced: ") => {
+            format!("{start}, TIME)\n")
+        }
         _ => format!("{line}\n"),
     };
     text.lines().map(line).collect()
@@ -62,7 +64,7 @@ macro_rules! examples {
 }
 examples!(
     lost_update bank_transfer once_flag try_lock philosophers bounded_queue spin_lock singleton
-    worker_pool
+    worker_pool closing
 );
 
 #[test]

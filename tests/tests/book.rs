@@ -107,6 +107,23 @@ fn the_deadlock_in_the_book_is_the_examples() {
 }
 
 #[test]
+fn branches_and_total_replay_in_the_book_are_the_examples() {
+    let printed = read("examples/expected/closing.txt");
+    for (page, block) in [("branches.md", 0), ("total-replay.md", 1)] {
+        let page = read(&format!("docs/src/{page}"));
+        let shown = blocks(&page, "text")[block];
+        assert!(printed.contains(shown), "{shown}\nis not in\n{printed}");
+    }
+    // The log in the book is that of the example.
+    let page = read("docs/src/total-replay.md");
+    let program = read("examples/src/bin/closing.rs");
+    let log = blocks(&page, "text")[0].lines().skip(1);
+    for line in log.filter(|line| !line.contains(" at ")) {
+        assert!(program.contains(&format!("    {line}\n")), "{line}");
+    }
+}
+
+#[test]
 fn the_front_page_tells_the_same_story_as_the_book() {
     // The newcomer suite compares the book's with what is printed.
     let (front, book) = (

@@ -5,6 +5,7 @@
 
 mod alternatives_random;
 mod axioms;
+mod branches;
 mod brute_force;
 mod engine_messages;
 mod estimates;
@@ -19,4 +20,5 @@ mod random_objects;
 mod releases;
 mod retrying;
 mod spinning;
+mod total_replay;
 mod undoing;

@@ -77,6 +77,36 @@ fn every_check_of_a_run_has_a_page_and_the_run_has_one_too() {
 }
 
 #[test]
+fn branches_are_in_the_data_and_in_a_graph_beside_the_page() {
+    let run = folder("branches");
+    let checker = Checker::new().named("branches").report_in(&run);
+    let report = checker.branches(true).run(|| {
+        let flag = Arc::new(AtomicU32::new(0));
+        let other = flag.clone();
+        let thread = raddle::thread::spawn(move || other.store(1, SeqCst));
+        if flag.load(SeqCst) == 0 {
+            flag.fetch_add(1, SeqCst);
+        }
+        thread.join().unwrap();
+    });
+    assert_eq!(report.branches().branches.len(), 1, "{}", report.branches());
+    let page = run.join("suite/branches");
+    assert_eq!(files(&page), ["branches.dot", "index.html", "report.json"]);
+    let branch = &data(&page.join("index.html"))["report"]["branches"]["branches"][0];
+    assert_eq!(branch["after"]["what"], "load flag");
+    assert_eq!(branch["outcomes"].as_array().unwrap().len(), 2);
+    let sources = &branch["graphs"][0]["choice"]["sources"];
+    assert_eq!(sources[0][0]["send"], Value::Null);
+    assert_eq!(sources[1][0]["send"]["what"], "store flag");
+    let dot = std::fs::read_to_string(page.join("branches.dot")).unwrap();
+    assert!(dot.starts_with("digraph branches {"));
+    // A receive, its two sources and their outcomes.
+    assert_eq!(dot.matches("shape=ellipse").count(), 1);
+    assert_eq!(dot.matches("shape=box").count(), 2);
+    assert_eq!(dot.matches(" -> n").count(), 2);
+}
+
+#[test]
 fn the_page_of_a_long_execution_that_fails_has_some_of_its_steps() {
     let run = folder("fails_long");
     let report = Checker::new()

@@ -23,7 +23,7 @@ pub mod world;
 pub use analysis::alternatives;
 pub use analysis::classes::Unseen;
 pub use analysis::outlook::{Growth, Outlook, Trend};
-pub use analysis::{check, coverage, load_buffering, manners, minimise};
+pub use analysis::{branches, check, coverage, load_buffering, manners, minimise, partial};
 pub use base::ids::{CellId, EventId, LocationId, ObjectId, PortListId, SiteId, ThreadId};
 pub use base::outcome::{Outcome, Resolution};
 pub use base::reply::{Exchange, Grant, Received, Reply};

@@ -56,16 +56,19 @@ pub use raddle_engine::alternatives::{
 #[cfg(feature = "check")]
 pub use raddle_engine::coverage::{Metric, Metrics};
 #[cfg(feature = "check")]
+pub use raddle_engine::partial::{LogLine, LogPlace, PartialTrace, PartialTraceError, ThreadLog};
+#[cfg(feature = "check")]
 pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleStep, TokenError};
 #[cfg(feature = "check")]
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_report::{
-    Advice, CellAccess, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts,
-    CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate, Failure,
-    FailureKind, Guarantee, Layout, Mark, Minimised, Place, Prospect, Receive, RecordedExecution,
-    Report, Search, SearchLimit, Source, StdTrace, Trace, TraceSpan, TraceStep, TraceThread,
-    Unseen, Wait,
+    Advice, Branch, BranchChoice, BranchGraph, BranchGuidelines, BranchOutcome, BranchSource,
+    BranchStep, Branches, CellAccess, ClassGrowth, CodePlace, Completeness, Consistency, Coverage,
+    CoverageCounts, CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate,
+    Failure, FailureKind, Guarantee, Layout, Mark, Minimised, OneSidedResult, Place, Prospect,
+    Receive, RecordedExecution, Report, Search, SearchLimit, Source, StdTrace, Trace, TraceSpan,
+    TraceStep, TraceThread, Unseen, Wait,
 };
 
 /// Names of an earlier release, kept for one more release.

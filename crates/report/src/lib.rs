@@ -11,6 +11,10 @@ mod render;
 mod words;
 
 pub use data::advice::{Advice, ClassGrowth, Prospect};
+pub use data::branches::{
+    Branch, BranchChoice, BranchGraph, BranchGuidelines, BranchOutcome, BranchSource, BranchStep,
+    Branches, OneSidedResult,
+};
 pub use data::build;
 pub use data::coverage::{Coverage, CoverageCounts, CoverageGoal, CoverageGrowth, Covered};
 pub use data::earlier::Earlier;
@@ -24,7 +28,7 @@ pub use data::insight::{CriticalPair, Mark, Minimised, Receive, RecordedExecutio
 pub use data::limit::SearchLimit;
 pub use data::place::{CodePlace, Place};
 pub use data::reached::{Reached, ReachedStates};
-pub use data::report::{Report, Search};
+pub use data::report::{Consistency, Report, Search};
 pub use data::trace::{CellAccess, Trace, TraceSpan, TraceStep, TraceThread};
 pub use render::json::to_json;
 pub use render::std_trace::StdTrace;

@@ -372,6 +372,54 @@ macro_rules! settings {
                 book: "see [Predicted races](predictions.md); a race that an execution confirms is a failure at any other level",
             }
 
+            /// File with a partial trace of a failure; only the classes that are consistent with it are run.
+            ///
+            /// The check runs every class of executions that may be the one that failed, until one fails or none is
+            /// left. Settings of the search, such as the strategy, and earlier schedules have no effect then, and nothing
+            /// but the execution itself is a failure.
+            consistent_with(impl Into<PathBuf> as PathBuf): Option<PathBuf> = None;
+            {
+                kind: SettingKind::Path,
+                option: not("a property of the run, not of the test"),
+                variable: is("RADDLE_CONSISTENT_WITH"),
+                flag: is("consistent-with", "FILE"),
+                default: "none",
+                book: "see [Total replay](total-replay.md)",
+            }
+
+            /// Whether to list the branches that interleaving decides.
+            ///
+            /// Off by default. Every execution is recorded, one worker runs the check, and unless the strategy runs every
+            /// class, directed executions come first: one for each source of a receive that no execution had. See
+            /// [`Report::branches`](raddle_report::Report::branches).
+            ///
+            /// ```
+            /// use raddle::sync::Arc;
+            /// use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+            ///
+            /// let report = raddle::Checker::new().branches(true).run(|| {
+            ///     let (ready, count) = (Arc::new(AtomicBool::new(false)), AtomicU32::new(0));
+            ///     let other = ready.clone();
+            ///     let thread = raddle::thread::spawn(move || other.store(true, SeqCst));
+            ///     if ready.load(SeqCst) {
+            ///         count.store(1, SeqCst);
+            ///     }
+            ///     thread.join().unwrap();
+            /// });
+            /// let branches = report.branches();
+            /// assert_eq!(branches.branches.len(), 1);
+            /// assert_eq!(branches.branches[0].after.what, "load ready");
+            /// ```
+            branches(bool): bool = false;
+            {
+                kind: SettingKind::Switch,
+                option: is("true"),
+                variable: is("RADDLE_BRANCHES"),
+                flag: is("branches", ""),
+                default: "`false`",
+                book: "see [Branches](branches.md); they are printed with the result of the test",
+            }
+
             /// Level of messages that are never received and values that are never dropped.
             ///
             /// A warning by default. Messages left in a `raddle::port::Port` when every thread has ended count.

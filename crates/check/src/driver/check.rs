@@ -1,5 +1,6 @@
 //! Starting a check.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -169,6 +170,11 @@ impl Checker {
         if self.mutant != Mutant::None && self.memory == Memory::Sc {
             // Under sequential consistency no ordering makes a difference.
             self.memory = Memory::Rc11;
+        }
+        self.prepare_total_replay()
+            .unwrap_or_else(|error| panic!("raddle: {error}"));
+        if self.branches {
+            self.workers = NonZeroUsize::MIN;
         }
         let running = RunningCheck::starting(&self);
         environment::apply_replay(&mut self, &running)

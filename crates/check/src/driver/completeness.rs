@@ -124,6 +124,7 @@ fn enumerate(
         lock_order: Level::Allow,
         leaks: Level::Allow,
         predictions: Level::Allow,
+        branches: false,
         known_schedules: false,
         ..checker.clone()
     };

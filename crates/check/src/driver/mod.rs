@@ -2,6 +2,7 @@
 
 pub(crate) mod alternatives;
 mod auto;
+mod branches;
 pub(crate) mod check;
 mod completeness;
 mod cuts;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use raddle_engine::coverage::Metrics;
+use raddle_engine::partial::LogPlace;
 use raddle_engine::strategy::{self, Dispatcher};
 
 use crate::driver::status;
@@ -11,7 +12,7 @@ use crate::persist::since::Since;
 use crate::runtime::Places;
 use crate::runtime::deadline::Deadline;
 use crate::scheduler::adapter::Adapter;
-use crate::settings::checker::{Checker, MAX_EVENTS_OF_A_SEARCH};
+use crate::settings::checker::{Checker, MAX_EVENTS_OF_A_SEARCH, TotalReplay};
 use crate::settings::options::Strategy;
 use crate::settings::samplers;
 
@@ -233,10 +234,40 @@ pub(crate) fn whole_budget(checker: &Checker, deadline: Deadline) -> Budget {
     }
 }
 
+/// Returns the phase that runs the classes that are consistent with a partial trace.
+fn total_replay(
+    checker: &Checker,
+    replay: &TotalReplay,
+    budget: Budget,
+    places: &Arc<Places>,
+) -> Phase {
+    let places = Arc::clone(places);
+    let matches = move |site, place: &LogPlace| {
+        let text = places.to_text(site);
+        text.is_some_and(|text| place.is(&text))
+    };
+    let model = checker.memory.model();
+    let strategy = strategy::Consistent::new(Arc::clone(&replay.trace), Arc::new(matches), model);
+    let strategy = match replay.prunes {
+        true => strategy,
+        false => strategy.without_pruning(),
+    };
+    Phase {
+        name: "total replay",
+        strategy: Some(Dispatcher::other(strategy)),
+        budget,
+        helpers: Helpers::None,
+        preemptions: None,
+    }
+}
+
 /// Returns the phases of a check. Those of `Auto` after the first depend on the size of the search.
 pub(crate) fn phases(checker: &Checker, deadline: Deadline, places: &Arc<Places>) -> Vec<Phase> {
     let executions = checker.max_executions;
     let whole = || whole_budget(checker, deadline);
+    if let Some(replay) = &checker.total_replay {
+        return vec![total_replay(checker, replay, whole(), places)];
+    }
     match &checker.strategy {
         Strategy::Auto => {
             vec![Phase {

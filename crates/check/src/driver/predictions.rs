@@ -93,7 +93,9 @@ impl Worker<'_, '_> {
     /// Prepares the next execution after this number of them.
     #[inline]
     pub(super) fn keep_accesses(&self, executions: u64) {
-        if self.predicts() {
+        if self.recording.is_some() {
+            (self.context).with_exploration(|exploration| exploration.world().keep_accesses(true));
+        } else if self.predicts() {
             let keep = is_examined(self.explored_before + executions + 1);
             (self.context).with_exploration(|exploration| exploration.world().keep_accesses(keep));
         }

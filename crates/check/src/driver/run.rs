@@ -127,7 +127,8 @@ pub(crate) fn run_reporting(
     exploration.world().keep_accesses(checker.replays());
     let context = checker.context(exploration, fatal.clone());
     context.share_places(&places);
-    context.name_variables(checker.names_variables || checker.is_directed());
+    let names = checker.names_variables || checker.branches || checker.is_directed();
+    context.name_variables(names);
     let observer = observer.map(Mutex::new);
     let operations = ReachedOperations::of(checker, &places);
     #[cfg(unix)]
@@ -173,7 +174,7 @@ pub(crate) fn run_reporting(
     let is_shared = false;
     // The command that shares the search has divided the budget.
     rest = rest.filter(|_| !is_shared);
-    let search = match is_shared {
+    let search = match is_shared || checker.total_replay.is_some() {
         true => SavedSearch::unsaved(),
         false => SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget),
     };
@@ -197,6 +198,12 @@ pub(crate) fn run_reporting(
     #[cfg(unix)]
     if let Some(shared) = &mut shared {
         (stopped, end) = shared.explore(&mut worker, job);
+    }
+    if is_shared {
+        worker.recording = None;
+    }
+    if !stopped && !is_shared {
+        stopped = worker.begin_with_guidelines(job, &first);
     }
     if !stopped && !is_shared {
         (stopped, end) = workers::explore(&mut worker, job, &first, saving);
@@ -237,6 +244,7 @@ pub(crate) fn run_reporting(
     if !stopped && !events::is_interrupted() {
         worker.confirm_predictions(body, place);
         worker.confirm(body, place, last);
+        worker.follow_guidelines(body, place);
     }
     // A search that has run every class has seen every race.
     if !stopped {
@@ -244,7 +252,8 @@ pub(crate) fn run_reporting(
     }
     // A search that has run every class has run one order of a free and a use in each.
     let goes_on = worker.report.failures.is_empty() || checker.keep_going;
-    if goes_on && !events::is_interrupted() && !checker.replays() && !checker.is_directed() {
+    let is_search = !checker.replays() && !checker.is_directed() && checker.total_replay.is_none();
+    if goes_on && is_search && !events::is_interrupted() {
         worker.confirm_early_frees(body, place);
     }
     let limit = before.or_else(|| limit(&worker, stopped));
@@ -348,6 +357,7 @@ fn finish(
         mut shared_locals,
         mut reached,
         counted_elsewhere,
+        recording,
         ..
     } = worker;
     let has_foreign_threads = has_foreign_threads || context.has_foreign_threads();
@@ -374,12 +384,18 @@ fn finish(
             report.attempts = exploration.attempts();
         }
         let reduced = checker.is_reduced();
-        report.exhausted = exploration.exhausted() && !reduced && !leaves_out;
+        let replays_all = checker.total_replay.is_some();
+        report.exhausted = exploration.exhausted() && !reduced && !leaves_out && !replays_all;
+        if replays_all {
+            report.attempts = exploration.attempts();
+            report.set_consistency(exploration.exhausted() && !leaves_out);
+        }
         report.set_foreign_threads(has_foreign_threads);
         report.set_left_out(left_out);
         let guarantee = match checker.strategy {
             Strategy::Replay(_) => Guarantee::Replayed,
             Strategy::Directed(_) => Guarantee::Directed,
+            _ if replays_all => Guarantee::Sampled,
             _ if leaves_out => Guarantee::Sampled,
             _ if exploration.exhausted() && checker.reduces_to_paths() => Guarantee::Paths,
             _ if exploration.exhausted() && reduced => Guarantee::Reduced,
@@ -437,6 +453,9 @@ fn finish(
         if !checker.reported().is_empty() {
             report.set_coverage(coverage);
         }
+    }
+    if let Some(recording) = recording {
+        recording.add_to(&mut report, &context);
     }
     report.set_shared_locals(
         shared_locals.known.into_iter().collect(),

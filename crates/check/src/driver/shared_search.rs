@@ -56,7 +56,10 @@ pub(crate) struct Connection {
 /// Returns the path of the socket if the environment requests that the search of this check is shared.
 fn requested(checker: &Checker) -> Option<OsString> {
     let path = std::env::var_os(VARIABLE).filter(|path| !path.is_empty())?;
-    let is_search = !checker.replays() && !checker.is_directed() && checker.part_of.is_none();
+    let is_search = !checker.replays()
+        && !checker.is_directed()
+        && checker.part_of.is_none()
+        && checker.total_replay.is_none();
     is_search.then_some(path)
 }
 

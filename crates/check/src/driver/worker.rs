@@ -12,6 +12,7 @@ use raddle_engine::{Ending, Execution, Exploration, Record, Tally, strategy};
 use raddle_report::{Failure, FailureKind, ReachedStates, RecordedExecution, Report, Search};
 
 use crate::driver::auto::{Done, Fit};
+use crate::driver::branches::Recording;
 use crate::driver::early_frees::Suspected;
 use crate::driver::ignored::IgnoredReads;
 use crate::driver::phases::{Budget, Patience, max_runs};
@@ -71,6 +72,8 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) suspects: Vec<Suspect>,
     /// Memory that could be freed before a use of it.
     pub(crate) early_frees: Suspected,
+    /// Branches of its executions, if they are recorded.
+    pub(super) recording: Option<Box<Recording>>,
     /// Races that other executions may have.
     pub(crate) predictions: Predictions,
     /// Executions that are repeated with other values of ignored locations.
@@ -154,6 +157,7 @@ impl<'a> Worker<'a, '_> {
             failed: HashSet::new(),
             suspects: Vec::new(),
             early_frees: Suspected::default(),
+            recording: checker.branches.then(Box::default),
             predictions: Predictions::default(),
             ignored: None,
             found: None,
@@ -274,6 +278,9 @@ impl<'a> Worker<'a, '_> {
                 context.with_execution(|execution, _| coverage.note(execution));
             }
             self.context.end_states(counts());
+            if self.recording.is_some() && counts() {
+                self.record_branches();
+            }
             if finding.is_none() {
                 finding = self.context.end_program();
             }

@@ -16,6 +16,8 @@ use crate::settings::checker::Checker;
 /// Maximum number of checks of one test with pages that the user did not request; some tests run
 /// thousands of checks.
 const MAX_UNASKED: u32 = 8;
+/// The branches that interleaving decides, beside the page of a check.
+const GRAPH: &str = "branches.dot";
 /// The index of a run, relative to the page of one of its checks.
 const INDEX: &str = "../../index.html";
 
@@ -76,6 +78,10 @@ pub(crate) fn write(pages: &Pages, name: Option<&CheckName>, report: &mut Report
         Some(run) => html::add(run, &program, &test, &json),
         None => html::write(&folder, &json),
     };
+    if run.is_some() && report.branches().is_recorded() {
+        // The page has the same as text.
+        let _ = std::fs::write(folder.join(GRAPH), report.branches().graphviz());
+    }
     if let Err(error) = written {
         complain(report, &folder, &error);
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use raddle_engine::coverage::{Metric, Metrics};
+use raddle_engine::partial::PartialTrace;
 use raddle_engine::strategy::Reductions;
 use raddle_engine::strategy::Sampler;
 use raddle_engine::{Exploration, Limits, Policy, Schedule};
@@ -38,6 +39,14 @@ pub(crate) struct WholeCheck {
     pub(crate) runs: u64,
     /// Its deadline, if that does not follow from the settings.
     pub(crate) deadline: Option<Deadline>,
+}
+
+/// A partial trace of a failure.
+#[derive(Clone, Debug)]
+pub(crate) struct TotalReplay {
+    pub(crate) trace: Arc<PartialTrace>,
+    /// False to run every class and to compare it afterwards.
+    pub(crate) prunes: bool,
 }
 
 /// Expands to the method of a row; to nothing if the row has no parameter.
@@ -87,6 +96,8 @@ macro_rules! checker {
             /// True when executions record the names that variables have in the source.
             pub(crate) names_variables: bool,
             pub(crate) only_estimate: bool,
+            /// The partial trace of a failure that executions must be consistent with.
+            pub(crate) total_replay: Option<TotalReplay>,
             /// The check that this one is a part of.
             pub(crate) part_of: Option<WholeCheck>,
             $(pub(crate) $name: $field,)*
@@ -100,6 +111,7 @@ macro_rules! checker {
                     program: &Library,
                     names_variables: false,
                     only_estimate: false,
+                    total_replay: None,
                     part_of: None,
                     $($name: $initial,)*
                 }
@@ -137,6 +149,66 @@ impl Checker {
     pub fn of_program(mut self, program: &'static dyn Program) -> Self {
         self.program = program;
         self
+    }
+
+    /// Runs only the classes that are consistent with this partial trace of a failure; see
+    /// [`consistent_with`](Self::consistent_with).
+    ///
+    /// ```
+    /// use raddle::sync::Arc;
+    /// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    ///
+    /// let trace = "main.1 src/lib.rs:1".parse().unwrap();
+    /// let report = raddle::Checker::new().consistent_with_trace(trace).run(|| {
+    ///     let number = Arc::new(AtomicU32::new(0));
+    ///     let other = number.clone();
+    ///     let thread = raddle::thread::spawn(move || other.store(1, SeqCst));
+    ///     number.load(SeqCst);
+    ///     thread.join().unwrap();
+    /// });
+    /// // No thread performs an operation in that line.
+    /// assert_eq!(report.executions, 0);
+    /// ```
+    pub fn consistent_with_trace(mut self, trace: PartialTrace) -> Self {
+        self.total_replay = Some(TotalReplay {
+            trace: Arc::new(trace),
+            prunes: true,
+        });
+        self
+    }
+
+    /// For raddle's own tests: runs every class and compares it with the partial trace afterwards.
+    #[doc(hidden)]
+    pub fn without_pruning(mut self) -> Self {
+        if let Some(replay) = &mut self.total_replay {
+            replay.prunes = false;
+        }
+        self
+    }
+
+    /// Reads the partial trace, and removes all settings that have no part in a total replay.
+    pub(crate) fn prepare_total_replay(&mut self) -> Result<(), String> {
+        if let Some(path) = self.consistent_with.take() {
+            let text = std::fs::read_to_string(&path);
+            let text =
+                text.map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+            let trace: Result<PartialTrace, _> = text.parse();
+            let trace = trace.map_err(|error| format!("{}: {error}", path.display()))?;
+            *self = self.clone().consistent_with_trace(trace);
+        }
+        if self.total_replay.is_some() {
+            self.strategy = Strategy::Exhaustive;
+            self.workers = NonZeroUsize::MIN;
+            (self.reduce, self.preemptions) = (Reductions::default(), None);
+            (self.resume, self.remember, self.known_schedules) = (false, false, false);
+            // A shorter failing execution need not be consistent with the trace.
+            self.shorten = false;
+            (self.lock_order, self.leaks) = (Level::Allow, Level::Allow);
+            self.predictions = Level::Allow;
+            self.require = None;
+            self.verify_completeness = false;
+        }
+        Ok(())
     }
 
     /// For front ends that search again: the time limit counts from `start`, and the limit of executions

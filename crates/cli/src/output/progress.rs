@@ -176,6 +176,9 @@ fn description(name: TestName<'_>, outcome: &TestOutcome, width: usize, layout: 
     if matches!(outcome.verdict, TestVerdict::Failed | TestVerdict::Broke) && is_silent {
         text += &indented(&outcome.output);
     }
+    for branches in &outcome.branches {
+        text += &indented(branches);
+    }
     if let Some(command) = outcome.resume.as_ref() {
         text += &indented(&format!("to resume: {command}"));
     }

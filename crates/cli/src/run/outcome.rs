@@ -21,6 +21,8 @@ pub struct TestOutcome {
     pub results: Vec<CheckResult>,
     pub failures: Vec<Finding>,
     pub warnings: Vec<Finding>,
+    /// Branches that interleaving decides, of each check that recorded them.
+    pub branches: Vec<String>,
     /// The command that resumes an interrupted search.
     pub resume: Option<String>,
     pub time: Duration,
@@ -162,6 +164,8 @@ impl TestOutcome {
                 });
                 self.reached
                     .extend(event["reached"].as_array().into_iter().flatten().cloned());
+                let branches = event["branches"]["text"].as_str();
+                self.branches.extend(branches.map(str::to_owned));
                 self.resume = text("resume").or(self.resume.take());
                 self.was_interrupted |= event["interrupted"] == true;
                 self.unfinished.retain(|check| *check != event["check"]);

@@ -1,6 +1,8 @@
-//! Analyses of finished executions: checkers, access manners, coverage, alternatives and minimisation.
+//! Analyses of finished executions: checkers, access manners, branches, coverage, alternatives,
+//! minimisation and partial traces of failures.
 
 pub mod alternatives;
+pub mod branches;
 pub mod check;
 pub(crate) mod classes;
 pub mod coverage;
@@ -8,3 +10,4 @@ pub mod load_buffering;
 pub mod manners;
 pub mod minimise;
 pub(crate) mod outlook;
+pub mod partial;

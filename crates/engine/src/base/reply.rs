@@ -206,6 +206,35 @@ impl Reply {
         }
     }
 
+    /// Words of [`result`](Self::result).
+    pub(crate) const TAKEN: &'static str = "taken";
+    pub(crate) const REFUSED: &'static str = "refused";
+    pub(crate) const YES: &'static str = "yes";
+    pub(crate) const NO: &'static str = "no";
+    pub(crate) const MESSAGE: &'static str = "a message";
+    pub(crate) const EMPTY: &'static str = "no message";
+
+    /// Returns a word for the reply, if it is one of few that programs branch on.
+    pub(crate) fn result(self) -> Option<&'static str> {
+        Some(match self.kind {
+            ReplyKind::Answer if self.word != 0 => Reply::YES,
+            ReplyKind::Answer => Reply::NO,
+            ReplyKind::Refused => Reply::REFUSED,
+            ReplyKind::Taken if self.word != 0 => "poisoned",
+            ReplyKind::Taken => Reply::TAKEN,
+            ReplyKind::Message => Reply::MESSAGE,
+            ReplyKind::Empty => Reply::EMPTY,
+            ReplyKind::Closed => "closed",
+            ReplyKind::Disconnected => "disconnected",
+            ReplyKind::Value
+            | ReplyKind::Done
+            | ReplyKind::Thread
+            | ReplyKind::Sent
+            | ReplyKind::Offered
+            | ReplyKind::Unmatched => return None,
+        })
+    }
+
     #[cold]
     #[inline(never)]
     fn mismatch(self, wanted: &str) -> ! {

@@ -100,6 +100,8 @@ pub struct Exhaustive {
     too_long: Option<usize>,
     gave_up: bool,
     vain_reads: VainReads,
+    /// Number of branches of the top graph when the run began.
+    branches_before: usize,
 }
 
 impl Exhaustive {
@@ -254,6 +256,13 @@ impl Exhaustive {
         }
         let events = self.frames.iter().map(|frame| frame.steps.len());
         events.sum::<usize>() > MAX_KEPT
+    }
+
+    /// Drops the branches of the current run: all graphs that descend from that with which it began.
+    pub(crate) fn leave_out_descendants(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.branches.truncate(self.branches_before);
+        }
     }
 
     /// Drops all branches that are left to run.
@@ -588,11 +597,16 @@ impl Strategy for Exhaustive {
         if self.begin_sample() {
             return true;
         }
-        if std::mem::replace(&mut self.started, true) {
-            return self.next_graph();
-        }
-        self.frames.push(Frame::new(self.reductions, self.order));
-        true
+        let has_graph = match std::mem::replace(&mut self.started, true) {
+            true => self.next_graph(),
+            false => {
+                self.frames.push(Frame::new(self.reductions, self.order));
+                true
+            }
+        };
+        let top = self.frames.last();
+        self.branches_before = top.map_or(0, |frame| frame.branches.len());
+        has_graph
     }
 
     /// All operations so far are in the graph, in an order that can be run.

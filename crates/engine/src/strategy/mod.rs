@@ -5,6 +5,7 @@
 //! defines the interface; see [`Strategy`]. A new sampler is one file in `sampling`, and a row
 //! of the table there.
 
+mod consistent;
 mod coverage;
 mod directed;
 mod dispatch;
@@ -14,6 +15,7 @@ mod portfolio;
 mod replay;
 mod sampling;
 
+pub use consistent::Consistent;
 pub use coverage::CoverageGuided;
 pub use directed::Directed;
 pub use dispatch::{Dispatcher, World};

@@ -2,6 +2,7 @@
 //! format; `Display` is implemented here only for keys and fixed labels.
 
 pub(crate) mod advice;
+pub(crate) mod branches;
 pub mod build;
 pub(crate) mod coverage;
 pub(crate) mod earlier;

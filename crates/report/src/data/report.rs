@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::data::advice::{Advice, ClassGrowth};
+use crate::data::branches::Branches;
 use crate::data::coverage::Coverage;
 use crate::data::earlier::Earlier;
 use crate::data::estimate::{Estimate, Unseen};
@@ -31,6 +32,14 @@ impl Search {
             seed,
         }
     }
+}
+
+/// Extent of a total replay: a check that runs only the classes that are consistent with a partial trace of a failure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Consistency {
+    /// True when every consistent class was run; a failure usually ends the check before.
+    pub is_complete: bool,
 }
 
 /// Result of a check.
@@ -67,6 +76,8 @@ pub struct Report {
     pub(crate) growth: Vec<ClassGrowth>,
     pub(crate) advice: Option<Advice>,
     pub(crate) coverage: Coverage,
+    pub(crate) branches: Branches,
+    pub(crate) consistency: Option<Consistency>,
     pub(crate) alone: Option<Alone>,
     pub(crate) gave_up: bool,
     pub(crate) foreign_threads: bool,
@@ -109,6 +120,8 @@ impl Report {
             growth: Vec::new(),
             advice: None,
             coverage: Coverage::default(),
+            branches: Branches::default(),
+            consistency: None,
             alone: None,
             gave_up: false,
             foreign_threads: false,
@@ -289,6 +302,26 @@ impl Report {
     /// Returns the coverage; it is empty if it was not measured.
     pub fn coverage(&self) -> &Coverage {
         &self.coverage
+    }
+
+    /// Sets the branches that interleaving decides.
+    pub fn set_branches(&mut self, branches: Branches) {
+        self.branches = branches;
+    }
+
+    /// Returns the branches that interleaving decides; none if they were not recorded.
+    pub fn branches(&self) -> &Branches {
+        &self.branches
+    }
+
+    /// Records that only classes that are consistent with a partial trace were run, and if these are all of them.
+    pub fn set_consistency(&mut self, is_complete: bool) {
+        self.consistency = Some(Consistency { is_complete });
+    }
+
+    /// Returns the extent of a total replay; `None` for any other check.
+    pub fn consistency(&self) -> Option<Consistency> {
+        self.consistency
     }
 
     /// Sets the totals of earlier runs.

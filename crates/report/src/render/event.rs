@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::data::branches::Branches;
 use crate::data::estimate::Estimate;
 use crate::data::failure::Failure;
 use crate::data::guarantee::Guarantee;
@@ -145,6 +146,15 @@ pub struct Finished {
     left_polling: u64,
     modelled: Vec<String>,
     reached: Vec<Reached>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branches: Option<Box<BranchList>>,
+}
+
+/// The branches that interleaving decides, as data and as text.
+#[derive(Clone, Debug, Serialize)]
+pub struct BranchList {
+    list: Branches,
+    text: String,
 }
 
 impl Finished {
@@ -172,6 +182,12 @@ impl Finished {
             left_polling: report.left_polling(),
             modelled: report.modelled().to_vec(),
             reached: report.reached().states.clone(),
+            branches: (report.branches().is_recorded()).then(|| {
+                Box::new(BranchList {
+                    list: report.branches().clone(),
+                    text: report.branches().to_string(),
+                })
+            }),
         }
     }
 }

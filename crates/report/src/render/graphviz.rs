@@ -1,8 +1,10 @@
-//! Traces in the DOT language of Graphviz. Each thread is a cluster; edges are program order within
-//! a thread and reads-from or synchronization between threads.
+//! Traces and branches in the DOT language of Graphviz. Each thread of a trace is a cluster; edges are program
+//! order within a thread and reads-from or synchronization between threads. Boxes of a branch are outcomes, ellipses
+//! receives, and edges their sources.
 
 use std::fmt::Write;
 
+use crate::data::branches::{BranchGraph, Branches};
 use crate::data::failure::Failure;
 use crate::data::trace::Trace;
 
@@ -73,6 +75,53 @@ fn graph(trace: &Trace, highlighted: &[usize]) -> String {
     }
     text.push_str("}\n");
     text
+}
+
+impl Branches {
+    /// Returns the dependency graphs of all branches as one DOT graph; `dot -Tsvg` draws it.
+    pub fn graphviz(&self) -> String {
+        let mut text = String::from(
+            "digraph branches {\n  \
+             node [fontname=\"sans-serif\", fontsize=10];\n  \
+             edge [fontname=\"sans-serif\", fontsize=9];\n",
+        );
+        let mut count = 0;
+        for (number, branch) in self.branches.iter().enumerate() {
+            let label = quoted(&format!("after {}", branch.after));
+            let _ = writeln!(
+                text,
+                "  subgraph cluster_{number} {{\n    label={label};\n    color=gray;"
+            );
+            for graph in &branch.graphs {
+                add_branch(&mut text, graph, &mut count);
+            }
+            text.push_str("  }\n");
+        }
+        text.push_str("}\n");
+        text
+    }
+}
+
+/// Adds a graph, whose nodes are numbered from `count` on. Returns the number of its root.
+fn add_branch(text: &mut String, graph: &BranchGraph, count: &mut usize) -> usize {
+    let own = *count;
+    *count += 1;
+    match graph {
+        BranchGraph::Outcome(step) => {
+            let label = quoted(&step.to_string());
+            let _ = writeln!(text, "    n{own} [shape=box, label={label}];");
+        }
+        BranchGraph::Choice(choice) => {
+            let label = quoted(&choice.to_string());
+            let _ = writeln!(text, "    n{own} [shape=ellipse, label={label}];");
+            for (source, rest) in &choice.sources {
+                let next = add_branch(text, rest, count);
+                let label = quoted(&source.to_string());
+                let _ = writeln!(text, "    n{own} -> n{next} [label={label}];");
+            }
+        }
+    }
+    own
 }
 
 fn quoted(text: &str) -> String {

@@ -17,6 +17,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("assets/detail.js"),
     include_str!("assets/cycle.js"),
     include_str!("assets/curves.js"),
+    include_str!("assets/branches.js"),
     include_str!("assets/page.js"),
 ];
 const INDEX_STYLES: &[&str] = &[

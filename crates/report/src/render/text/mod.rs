@@ -1,5 +1,6 @@
 //! Text for terminals, as `Display` of the data types.
 
+mod branches;
 mod colour;
 mod coverage;
 pub(crate) mod layout;

@@ -54,6 +54,9 @@ impl Report {
         if self.coverage.is_measured() {
             eprintln!("raddle: {name}{}", self.coverage);
         }
+        if self.branches.is_recorded() {
+            eprintln!("raddle: {name}{}", self.branches);
+        }
     }
 }
 
@@ -85,6 +88,7 @@ impl Report {
             _ => format!(" in {}", counted(self.all_runs(), "run", "runs")),
         };
         match self.guarantee {
+            _ if self.consistency.is_some() => self.summarise_total_replay(f)?,
             Guarantee::Exhaustive | Guarantee::Reduced | Guarantee::Paths | Guarantee::Sampled
                 if self.executions == 0 && self.discarded > 0 =>
             {
@@ -217,6 +221,31 @@ impl Report {
 }
 
 impl Report {
+    fn summarise_total_replay(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_complete = self.consistency.is_some_and(|it| it.is_complete);
+        let runs = counted(self.all_runs(), "run", "runs");
+        let classes = self.classes_run();
+        match self.failures.is_empty() {
+            false => write!(
+                f,
+                "reproduced: a behaviour that is consistent with the partial trace fails, {classes} in {runs}"
+            ),
+            true if is_complete && self.classes == 0 => write!(
+                f,
+                "no behaviour is consistent with the partial trace: none in {runs}"
+            ),
+            true if is_complete => write!(
+                f,
+                "every behaviour that is consistent with the partial trace was run, and none fails: {classes} in \
+                 {runs}"
+            ),
+            true => write!(
+                f,
+                "not every behaviour that is consistent with the partial trace was run: {classes} in {runs}"
+            ),
+        }
+    }
+
     /// Returns the advice about std's thread-locals that the threads of the check share, or may share, if there
     /// are any.
     pub fn note_of_shared_locals(&self) -> Option<String> {

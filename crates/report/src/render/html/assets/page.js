@@ -288,8 +288,8 @@ document.title = `${checkName} · ${REPORT.failures.length ? SUMMARY.failures[0]
 document.getElementById("top").append(
   SUMMARY.index ? el("a", { class: "wordmark", href: SUMMARY.index }, "← all checks") : el("span", { class: "wordmark" }, "raddle"),
   el("span", {}, SUMMARY.program), el("span", { class: "grow" }), themeSwitch());
-const coverage = coverageSection(REPORT);
-document.getElementById("main").append(hero(), FINDINGS.length ? stage : foundSection(null), ...(coverage ? [coverage] : []));
+const [coverage, branches] = [coverageSection(REPORT), branchSection(REPORT)];
+document.getElementById("main").append(hero(), FINDINGS.length ? stage : foundSection(null), ...[branches, coverage].filter(Boolean));
 if (FINDINGS.length) choose(Math.max(0, Math.min(FINDINGS.length, Number((location.hash.match(/^#failure-(\d+)$/) || [])[1] || 1)) - 1));
 requestAnimationFrame(() => {
   performance.mark("raddle-ready");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use raddle::__private::{run_observed, with_mutant};
-use raddle::{Checker, Metric, Metrics, Strategy};
+use raddle::{Checker, Level, Metric, Metrics, Strategy};
 use raddle_engine::Execution;
 use raddle_engine::check::panic;
 use raddle_engine::coverage::{Coverage, Requirement};
@@ -112,6 +112,8 @@ impl Records {
             .max_time(NO_LIMIT)
             .shorten(false)
             .keep_going(true)
+            // Orders of locks would be tried out, in executions that are not drawn.
+            .lock_order(Level::Allow)
             .checkpoint_every(Duration::ZERO);
         let check = match mutant {
             Some(mutant) => with_mutant(check, mutant),
@@ -226,6 +228,7 @@ mod tests {
                 .strategy(strategy)
                 .seed(3)
                 .max_executions(60)
+                .lock_order(Level::Allow)
                 .shorten(false);
             let report = report.run(body);
             let found = (!report.failures.is_empty()).then(|| report.executions as usize - 1);

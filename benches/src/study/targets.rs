@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use raddle::{Checker, Strategy};
+use raddle::{Checker, Level, Strategy};
 use raddle_stories::Story;
 
 use super::criteria::{self, DEFAULT, TARGETS};
@@ -62,6 +62,7 @@ fn first_failure(body: fn(), metric: raddle::Metrics, seed: u64) -> u64 {
         .max_executions(CAP)
         .max_time(Duration::from_secs(1_000_000))
         .shorten(false)
+        .lock_order(Level::Allow)
         .checkpoint_every(Duration::ZERO)
         .run(|| {
             count.fetch_add(1, Relaxed);

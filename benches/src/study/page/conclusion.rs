@@ -46,7 +46,7 @@ pub(super) fn reading(row: &Row) -> String {
     }
 }
 
-/// Returns the number of significant results that so many tests have by chance, in all but one case of twenty.
+/// Returns the number of significant results that this number of tests has by chance, in all but one case of twenty.
 fn by_chance(tests: usize) -> f64 {
     // The sum of the probabilities of 0, 1, … significant results of independent tests.
     let mut probability = (1.0 - ALPHA).powi(tests as i32);
@@ -115,14 +115,13 @@ pub(super) fn conclusion(study: &Study, summaries: &Summaries) -> String {
         let best: Vec<_> = ranked.iter().take(3).map(|(row, _)| reading(row)).collect();
         let _ = writeln!(
             text,
-            "- In the {origin} ({} of {}), the highest mean correlations with detection, with size fixed, are of {}. Of \
-             the default, `{DEFAULT}`: {}.{}",
+            "- In the {origin} ({}, of {}), the highest mean correlations with detection, with size fixed, are of {}. The \
+             default is {}. Each mean is over the programs in which the metric varies, which are not the same ones; only the \
+             next line compares metrics.{}",
             summary.subjects,
             counted(summary.programs, "program"),
             best.join("; "),
-            summary
-                .rows
-                .iter()
+            (summary.rows.iter())
                 .find(|row| row.name == DEFAULT)
                 .map_or_else(String::new, reading),
             smallness(summary.programs)
@@ -147,6 +146,19 @@ pub(super) fn conclusion(study: &Study, summaries: &Summaries) -> String {
             CRITERIA.len(),
             differs(true),
             differs(false)
+        );
+        let more = summary.rows.iter().filter(|row| {
+            let test = row.greedy_test;
+            test.is_some_and(|test| test.is_significant() && test.difference > 0.0)
+        });
+        let more: Vec<_> = more.map(|row| format!("`{}`", row.name)).collect();
+        let _ = writeln!(
+            text,
+            "- In the {origin}, suites with all coverage detect significantly more than random ones of their size for {}.",
+            match more.is_empty() {
+                true => "no criterion".to_owned(),
+                false => more.join(", "),
+            }
         );
     }
     text += &combined(&summaries.stories);

@@ -10,7 +10,7 @@ mod regression;
 
 pub(super) use correlation::{mean, pearson};
 pub(super) use permutation::sign_flips;
-pub(super) use ranks::{RankSum, SignedRank, rank_sum, signed_rank};
+pub(super) use ranks::{rank_sum, signed_rank};
 pub(super) use regression::{Controls, adjusted_r2};
 
 /// Returns p-values adjusted for several tests by Holm's method, in the order of the given ones.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::instructions::{self, Workload};
 use crate::programs::Program;
-use crate::{bugs, coverage, estimate, exhaust, memory, polling, samplers, speed};
+use crate::{bugs, coverage, estimate, exhaust, memory, polling, samplers, speed, study};
 
 /// The output of `--help`.
 pub(crate) const HELP: &str = "\
@@ -45,6 +45,15 @@ Commands:
                                            executions until the bug of a changed program is found, with
                                            knowledge of the version before and without; by hand, as it
                                            is no part of `all`
+  study [--seed N] [--quick] [--programs NAME,...] [--markdown]
+                                           which coverage metrics predict that suites of executions
+                                           find failures, on the stories and on mutants of their
+                                           twins; with --markdown as a page of the book,
+                                           docs/src/study.md; no part of `all`
+       [--executions N] [--suites N]       executions of each program (500), random suites (500)
+       [--size N] [--greedy N]             of at most N executions (30), suites with all coverage (50)
+       [--permutations N]                  of each permutation test (499)
+       [--mutants N] [--seeds N]           mutants of each twin (4), seeds of each guided search (10)
   minimise [STORY...]                      how short failures become: preemptions and events
                                            before and after, and the fewest there can be
   limits [WORD...]                         by how much budget, watchdog and Ctrl-C are overrun, for
@@ -74,6 +83,7 @@ Examples:
   cargo run --release -p raddle-bench -- samplers --each 20
   cargo run --release -p raddle-bench -- memory racy_2x1 --executions 1000000
   cargo run --release -p raddle-bench -- bugs --quick --programs piper,bank
+  cargo run --release -p raddle-bench -- study --quick --programs lost_update,bank
   cargo run --release -p raddle-bench -- minimise bank
   cargo run --release -p raddle-bench -- limits polling
   cargo run --release -p raddle-bench -- instructions
@@ -132,6 +142,7 @@ pub(crate) enum Command {
     },
     Bugs(bugs::Options),
     Regression(bugs::Options),
+    Study(study::Options),
     Instructions,
     Polling,
     /// One workload, run in the process whose instructions valgrind counts.
@@ -168,6 +179,7 @@ pub(crate) enum Problem {
     BadCut(Option<String>),
     BadExecutions(Option<String>),
     BadBugs(bugs::BadOption),
+    BadStudy(study::BadStudy),
     BadEach(Option<String>),
     NoPrototype,
 }
@@ -182,14 +194,14 @@ impl fmt::Display for Problem {
             Problem::NoCommand => {
                 write!(
                     f,
-                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, regression, minimise, limits, native, instructions, polling or all"
+                    "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, regression, study, minimise, limits, native, instructions, polling or all"
                 )
             }
             Problem::UnknownCommand(word) => {
                 write!(
                     f,
                     "unknown command `{word}`; the commands are speed, exhaust, coverage, estimate, \
-                     samplers, memory, bugs, regression, minimise, limits, native, instructions, polling and all"
+                     samplers, memory, bugs, regression, study, minimise, limits, native, instructions, polling and all"
                 )
             }
             Problem::UnknownProgram(word) => {
@@ -216,6 +228,7 @@ impl fmt::Display for Problem {
                 )
             }
             Problem::BadBugs(problem) => problem.fmt(f),
+            Problem::BadStudy(problem) => problem.fmt(f),
             Problem::BadEach(value) => {
                 write!(f, "--each takes a number of at least 1, {}", given(value))
             }
@@ -330,6 +343,10 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
         ["regression", rest @ ..] => match bugs::options(rest) {
             Ok(options) => Ok(Command::Regression(options)),
             Err(problem) => Err(Problem::BadBugs(problem)),
+        },
+        ["study", rest @ ..] => match study::options(rest) {
+            Ok(options) => Ok(Command::Study(options)),
+            Err(problem) => Err(Problem::BadStudy(problem)),
         },
         ["minimise", rest @ ..] => {
             let stories = rest.iter().map(|name| bugs::story(name));
@@ -520,12 +537,12 @@ mod tests {
         let problem = |line| parse_line(line).unwrap_err().to_string();
         assert_eq!(
             problem(""),
-            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, regression, minimise, limits, native, instructions, polling or all"
+            "say what to measure: speed, exhaust, coverage, estimate, samplers, memory, bugs, regression, study, minimise, limits, native, instructions, polling or all"
         );
         assert_eq!(
             problem("sped"),
             "unknown command `sped`; the commands are speed, exhaust, coverage, estimate, samplers, \
-             memory, bugs, regression, minimise, limits, native, instructions, polling and all"
+             memory, bugs, regression, study, minimise, limits, native, instructions, polling and all"
         );
         assert_eq!(
             problem("speed racy_2"),

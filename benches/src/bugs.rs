@@ -26,7 +26,7 @@ const HOPELESS: usize = 10;
 /// Executions of each twin by each strategy.
 const TWIN: u64 = 2_000;
 /// The strategies that are compared unless others are named.
-const STRATEGIES: [Strategy; 8] = [
+const STRATEGIES: [Strategy; 11] = [
     Strategy::Auto,
     Strategy::Random,
     Strategy::Pct { depth: 3 },
@@ -34,6 +34,9 @@ const STRATEGIES: [Strategy; 8] = [
     Strategy::Urw,
     Strategy::Surw,
     Strategy::History,
+    Strategy::RaceDirected,
+    Strategy::AtomicityDirected,
+    Strategy::DeadlockDirected,
     Strategy::Exhaustive,
 ];
 

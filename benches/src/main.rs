@@ -25,6 +25,7 @@ mod regression;
 mod samplers;
 mod scale;
 mod speed;
+mod study;
 
 use std::process::ExitCode;
 
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
             }
         }
         Ok(Command::Regression(options)) => regression::run(&options),
+        Ok(Command::Study(options)) => study::run(&options),
         Ok(Command::Native { prototype }) => native::run(prototype.as_deref()),
         Ok(Command::Instructions) => {
             if !instructions::run() {

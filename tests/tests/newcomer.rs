@@ -193,7 +193,8 @@ fn what_is_given_to_replay_is_checked() {
     );
     with("RADDLE_STRATEGY", "pct9").says(
         "raddle: RADDLE_STRATEGY: unknown strategy `pct9`; there are: auto, exhaustive, random, \
-         pct, pos, urw, surw, history, noise, enumerate, coverage, coverage(METRIC), delay, and \
+         pct, pos, urw, surw, history, noise, race-directed, atomicity-directed, deadlock-directed, enumerate, \
+         coverage, coverage(METRIC), delay, and \
          pct:3 for bugs of depth 3, noise:0.1 for interruptions with probability 0.1, delay:3 for \
          at most 3 delays",
     );

@@ -14,7 +14,7 @@ use raddle_engine::Execution;
 use raddle_tests::outcomes;
 use raddle_tests::programs::{philosophers, racy_counter, run_threads};
 
-fn samplers() -> [Strategy; 7] {
+fn samplers() -> [Strategy; 10] {
     [
         Strategy::Random,
         Strategy::Pct { depth: 4 },
@@ -23,6 +23,9 @@ fn samplers() -> [Strategy; 7] {
         Strategy::Surw,
         Strategy::History,
         Strategy::Noise { probability: 0.3 },
+        Strategy::RaceDirected,
+        Strategy::AtomicityDirected,
+        Strategy::DeadlockDirected,
     ]
 }
 

@@ -9,6 +9,7 @@ mod between_runs;
 mod book;
 mod counting;
 mod crashes;
+mod directed_sampling;
 mod exports;
 mod gallery;
 mod hangs;

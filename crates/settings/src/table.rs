@@ -29,7 +29,7 @@ macro_rules! settings {
                 variable: is("RADDLE_STRATEGY"),
                 flag: is("strategy", "STRATEGY"),
                 default: "`auto`",
-                book: "`auto`, `exhaustive`, `random`, `pct` (depth 3) or `pct:2`, `pos`, `urw`, `surw`, `history`, `noise` (probability 0.1) or `noise:0.2`, `enumerate`, `delay` (at most 2 delays) or `delay:3`, `coverage` or `coverage(METRIC)`, `directed: ALTERNATIVE` ([What if?](alternatives.md)), and in code `Replay(schedule)`; see [When the search is too large](samplers.md)",
+                book: "`auto`, `exhaustive`, `random`, `pct` (depth 3) or `pct:2`, `pos`, `urw`, `surw`, `history`, `noise` (probability 0.1) or `noise:0.2`, `race-directed`, `atomicity-directed`, `deadlock-directed`, `enumerate`, `delay` (at most 2 delays) or `delay:3`, `coverage` or `coverage(METRIC)`, `directed: ALTERNATIVE` ([What if?](alternatives.md)), and in code `Replay(schedule)`; see [When the search is too large](samplers.md)",
             }
 
             /// Maximum number of executions.

@@ -320,7 +320,7 @@ fn aborts() {
 /// The executions, seed and samplers of sampling checks.
 pub const SAMPLED: u64 = 5_000;
 pub const SEED: u64 = 11;
-pub const SAMPLERS: [(&str, Strategy); 7] = [
+pub const SAMPLERS: [(&str, Strategy); 10] = [
     ("random", Strategy::Random),
     ("pct", Strategy::Pct { depth: 3 }),
     ("pos", Strategy::Pos),
@@ -328,6 +328,9 @@ pub const SAMPLERS: [(&str, Strategy); 7] = [
     ("surw", Strategy::Surw),
     ("history", Strategy::History),
     ("noise", Strategy::Noise { probability: 0.2 }),
+    ("race", Strategy::RaceDirected),
+    ("atomicity", Strategy::AtomicityDirected),
+    ("deadlock", Strategy::DeadlockDirected),
 ];
 
 pub fn sampling(strategy: Strategy) -> Checker {
@@ -348,7 +351,7 @@ macro_rules! sampled_programs {
 }
 sampled_programs! {
     sampled_random = 0 sampled_pct = 1 sampled_pos = 2 sampled_urw = 3 sampled_surw = 4 sampled_history = 5
-    sampled_noise = 6
+    sampled_noise = 6 sampled_race = 7 sampled_atomicity = 8 sampled_deadlock = 9
 }
 
 /// Executions that take their time, so that there is time to disturb them.

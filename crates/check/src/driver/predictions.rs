@@ -15,7 +15,7 @@ use raddle_engine::manners::witness::{Values, Witnesses};
 use raddle_engine::manners::{Decided, blocks};
 use raddle_engine::memory::races::Access;
 use raddle_engine::strategy::{Dispatcher, Guided, HoldPoint, Holdback, Planned};
-use raddle_engine::{CellId, Event, Execution, Exploration, SiteId};
+use raddle_engine::{CellId, Execution, Exploration, SiteId};
 use raddle_report::Failure;
 
 use crate::driver::phases::{Budget, Patience, max_runs};
@@ -289,16 +289,6 @@ impl Worker<'_, '_> {
     }
 }
 
-/// Returns the point at which the thread of an access waits after it: its next event.
-fn point_after(execution: &Execution, access: &Access) -> Option<HoldPoint> {
-    let is_next =
-        |event: &&Event| event.id.thread == access.thread && event.id.index == access.index;
-    let later = &execution.events[access.after.min(execution.events.len())..];
-    let next = later.iter().find(is_next)?;
-    let thread = execution.path(access.thread);
-    Some(HoldPoint::of_thread(thread, next.site))
-}
-
 impl Predictions {
     /// Adds the blocks that an execution predicts, and returns the races. Earlier executions have predicted none of
     /// them.
@@ -332,7 +322,7 @@ impl Predictions {
                 places,
                 cell: race.cell,
                 points: (accesses.iter())
-                    .filter_map(|access| point_after(execution, access))
+                    .filter_map(|access| HoldPoint::after(execution, access))
                     .collect(),
                 accesses,
                 plans: witness.or_else(|| plan(Values::Any)).into_iter().collect(),

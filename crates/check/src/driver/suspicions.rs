@@ -7,7 +7,7 @@ use std::time::Instant;
 use raddle_engine::check::Finding;
 use raddle_engine::check::leak;
 use raddle_engine::check::lock_order::{self, LockOrder, Nested};
-use raddle_engine::manners::witness::{Point, Values, Witnesses};
+use raddle_engine::manners::witness::{Point, Witnesses};
 use raddle_engine::object::Object;
 use raddle_engine::strategy::{HoldPoint, Planned};
 use raddle_engine::{Ending, Execution, SiteId};
@@ -44,9 +44,7 @@ fn meeting(execution: &Execution, circle: &[Nested]) -> Option<Vec<Planned>> {
         index: nested.index,
     };
     let points: Vec<_> = circle.iter().map(point).collect();
-    let witnesses = Witnesses::of(execution);
-    let same = witnesses.together(&points, Values::Same);
-    same.or_else(|| witnesses.together(&points, Values::Any))
+    Witnesses::of(execution).meeting(&points)
 }
 
 impl Worker<'_, '_> {

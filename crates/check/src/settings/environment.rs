@@ -124,8 +124,8 @@ mod tests {
                 "RADDLE_STRATEGY",
                 "pct9",
                 "unknown strategy `pct9`; there are: auto, exhaustive, random, pct, pos, urw, surw, \
-                 history, noise, enumerate, coverage, coverage(METRIC), delay, and pct:3 for bugs of \
-                 depth 3, noise:0.1 for interruptions with probability 0.1, delay:3 for at most 3 \
+                 history, noise, race-directed, atomicity-directed, deadlock-directed, enumerate, \
+                 coverage, coverage(METRIC), delay, and pct:3 for bugs of depth 3, noise:0.1 for interruptions with probability 0.1, delay:3 for at most 3 \
                  delays, directed: and an alternative for one execution that does what it says",
             ),
             (

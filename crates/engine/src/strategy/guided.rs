@@ -15,11 +15,37 @@ use crate::world::strategy::Strategy;
 /// are a loop that polls, which only another thread can end.
 const PATIENCE: u32 = 4;
 
+/// The steps of a plan that the program permits.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PlanSteps {
+    plan: Vec<Planned>,
+    position: usize,
+}
+
+impl PlanSteps {
+    pub(super) fn new(plan: Vec<Planned>) -> Self {
+        PlanSteps { plan, position: 0 }
+    }
+
+    /// Returns the thread of the next step that can be performed, and its outcome if that is possible;
+    /// `None` at the end of the plan.
+    pub(super) fn next(&mut self, state: &State) -> Option<(ThreadId, Option<Outcome>)> {
+        while let Some(step) = self.plan.get(self.position) {
+            self.position += 1;
+            let thread = state.execution().thread_at(&step.thread);
+            if let Some(thread) = thread.filter(|&thread| state.is_enabled(thread)) {
+                let is_possible = state.may_replay(thread, step.outcome);
+                return Some((thread, is_possible.then_some(step.outcome)));
+            }
+        }
+        None
+    }
+}
+
 /// One execution along a plan.
 #[derive(Debug)]
 pub struct Guided {
-    plan: Vec<Planned>,
-    position: usize,
+    plan: PlanSteps,
     last: ThreadId,
     /// Number of waits of the last thread since its turn after the plan began.
     waits: u32,
@@ -30,8 +56,7 @@ impl Guided {
     /// Creates a strategy that follows this plan.
     pub fn new(plan: Vec<Planned>) -> Self {
         Guided {
-            plan,
-            position: 0,
+            plan: PlanSteps::new(plan),
             last: ThreadId::MAIN,
             waits: 0,
             started: false,
@@ -45,21 +70,12 @@ impl Strategy for Guided {
     }
 
     fn choose(&mut self, state: &State) -> Result<Choice, Box<Divergence>> {
-        while let Some(step) = self.plan.get(self.position) {
-            self.position += 1;
-            let thread = state.execution().thread_at(&step.thread);
-            if let Some(thread) = thread.filter(|&thread| state.is_enabled(thread)) {
-                self.last = thread;
-                let possible = state.may_replay(thread, step.outcome);
-                return Ok(Choice {
-                    outcome: if possible {
-                        step.outcome
-                    } else {
-                        Outcome::FIRST
-                    },
-                    ..Choice::run(thread)
-                });
-            }
+        if let Some((thread, outcome)) = self.plan.next(state) {
+            self.last = thread;
+            return Ok(Choice {
+                thread,
+                outcome: outcome.unwrap_or(Outcome::FIRST),
+            });
         }
         self.waits += u32::from(state.has_just_waited(self.last));
         if !state.is_enabled(self.last) {

@@ -251,7 +251,7 @@ impl<D: Dispatch> World<D> {
 
     /// True when every access of a cell is recorded.
     pub fn keeps_accesses(&self) -> bool {
-        self.keeps_accesses
+        self.records_accesses
     }
 
     /// Begins a read or write of a cell by the running thread, which may perform other operations
@@ -415,12 +415,13 @@ impl<D: Dispatch> World<D> {
     /// conflict.
     pub fn keep_accesses(&mut self, keep: bool) {
         self.keeps_accesses = keep;
+        self.records_accesses = keep;
     }
 
     /// Records an access; true when it races with an earlier one.
     #[inline]
     fn check_order(&mut self, cell: CellId, now: Access) -> bool {
-        if self.keeps_accesses {
+        if self.records_accesses {
             self.state.execution.accesses.push((cell, now));
         }
         let State {

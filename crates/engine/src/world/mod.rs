@@ -398,8 +398,10 @@ pub struct World<D> {
     has_cells: bool,
     /// Positions of the events of each thread, recorded on request.
     positions: Positions,
-    /// True when every access of a cell is recorded.
+    /// True when every access of a cell is recorded, whatever the strategy reads.
     keeps_accesses: bool,
+    /// True when they are recorded in this execution.
+    records_accesses: bool,
     /// Sites whose operations differ from those of the program.
     changes: Vec<ChangedSite<SiteId>>,
     /// Values served for ignored locations, by which the program's declaration is checked.
@@ -426,6 +428,7 @@ impl<D: Dispatch> World<D> {
             has_cells: false,
             positions: Positions::default(),
             keeps_accesses: false,
+            records_accesses: false,
             changes: Vec::new(),
             served: None,
         }
@@ -458,6 +461,7 @@ impl<D: Dispatch> World<D> {
     fn start(&mut self, site: SiteId) {
         self.capabilities = self.strategy().capabilities();
         let capabilities = &self.capabilities;
+        self.records_accesses = self.keeps_accesses || capabilities.reads_cell_accesses;
         let is_first = self.executions == 0;
         let weak = self.weakness.is_weak() || is_first || capabilities.reads_all_outcomes;
         self.executions += 1;

@@ -78,6 +78,8 @@ pub struct Capabilities {
     /// Reads the rest of an execution that the program has discarded, because a later send may
     /// revisit the receive that made an assumption fail.
     pub reads_discarded: bool,
+    /// Reads every access of a cell when an execution has ended.
+    pub reads_cell_accesses: bool,
     /// Use of random numbers.
     pub randomness: Randomness,
     /// Treatment of classes that were run before.
@@ -94,6 +96,7 @@ impl Default for Capabilities {
             begins_again: false,
             watches_on_demand: false,
             reads_discarded: false,
+            reads_cell_accesses: false,
             randomness: Randomness::None,
             known_class: KnownClass::Counts,
             max_events: usize::MAX,
@@ -109,6 +112,7 @@ impl Capabilities {
         begins_again: false,
         watches_on_demand: false,
         reads_discarded: false,
+        reads_cell_accesses: false,
         randomness: Randomness::Independent,
         known_class: KnownClass::Counts,
         max_events: usize::MAX,

@@ -6,6 +6,8 @@
 //! whether the threads can get there at the same time. The order is reported in any case, because
 //! the next change to the program may make the deadlock possible.
 
+use std::collections::HashSet;
+
 use crate::base::ids::{ObjectId, SiteId, ThreadId};
 use crate::model::execution::Execution;
 use crate::object::effect::{Effect, Mode};
@@ -70,8 +72,47 @@ pub fn is_possible(execution: &Execution) -> bool {
         || objects.iter().any(is_shared)
 }
 
+/// Maximum number of paths that are extended while a circle is looked for that is not known: there are
+/// exponentially many in an execution with many locks.
+const MOST_PATHS: u32 = 10_000;
+
 /// Returns the first dangerous lock order of an execution.
 pub fn find(execution: &Execution) -> Option<LockOrder> {
+    let (edges, again) = edges(execution);
+    if let Some(nested) = again {
+        return Some(LockOrder::ReadAgain(nested));
+    }
+    circle(&edges, |_| true, u32::MAX).map(LockOrder::Circle)
+}
+
+/// Returns a circle of locks whose sites of the second locks are not known.
+pub fn find_other(
+    execution: &Execution,
+    is_known: impl Fn(&[SiteId]) -> bool,
+) -> Option<Vec<Nested>> {
+    let (mut edges, _) = edges(execution);
+    let mut seen = HashSet::new();
+    // A loop has the same edges in each round.
+    edges.retain(|edge| {
+        let Nested {
+            thread,
+            held,
+            taken,
+            at,
+            ..
+        } = edge.nested;
+        seen.insert((thread, held, taken, at))
+    });
+    let is_new = |path: &[&Edge]| {
+        let sites: Vec<_> = path.iter().map(|edge| edge.nested.at).collect();
+        !is_known(&sites)
+    };
+    circle(&edges, is_new, MOST_PATHS)
+}
+
+/// Returns the nested locks of an execution, and the first lock that a thread takes while it has it.
+fn edges(execution: &Execution) -> (Vec<Edge>, Option<Nested>) {
+    let mut again = None;
     let mut held: Vec<Vec<Held>> = vec![Vec::new(); execution.threads.len()];
     let mut edges: Vec<Edge> = Vec::new();
     for event in &execution.events {
@@ -96,7 +137,8 @@ pub fn find(execution: &Execution) -> Option<LockOrder> {
                         index: event.id.index,
                     };
                     if one.object == object {
-                        return Some(LockOrder::ReadAgain(nested));
+                        again.get_or_insert(nested);
+                        continue;
                     }
                     let others = mine.iter().map(|other| other.object);
                     let guards = others.filter(|&other| other != one.object).collect();
@@ -127,22 +169,38 @@ pub fn find(execution: &Execution) -> Option<LockOrder> {
             }
         }
     }
+    (edges, again)
+}
+
+/// Returns the first circle of edges that is wanted, unless that takes too many paths.
+fn circle(
+    edges: &[Edge],
+    is_wanted: impl Fn(&[&Edge]) -> bool,
+    mut paths: u32,
+) -> Option<Vec<Nested>> {
     let mut path = Vec::new();
-    (0..edges.len()).find_map(|first| {
+    for first in 0..edges.len() {
         path.clear();
         path.push(first);
-        close(&edges, &mut path).then(|| {
+        if close(edges, &mut path, &is_wanted, &mut paths) {
             let circle = path.iter().map(|&edge| edges[edge].nested.clone());
-            LockOrder::Circle(circle.collect())
-        })
-    })
+            return Some(circle.collect());
+        }
+    }
+    None
 }
 
 /// Extends the path of edges to a cycle if possible.
-fn close(edges: &[Edge], path: &mut Vec<usize>) -> bool {
+fn close(
+    edges: &[Edge],
+    path: &mut Vec<usize>,
+    is_wanted: &impl Fn(&[&Edge]) -> bool,
+    paths: &mut u32,
+) -> bool {
     let (first, last) = (&edges[path[0]], &edges[path[path.len() - 1]]);
     if path.len() > 1 && follows(last, first) {
-        return true;
+        let circle: Vec<_> = path.iter().map(|&edge| &edges[edge]).collect();
+        return is_wanted(&circle);
     }
     for next in path[0] + 1..edges.len() {
         let edge = &edges[next];
@@ -154,8 +212,12 @@ fn close(edges: &[Edge], path: &mut Vec<usize>) -> bool {
                 && !guarded
         };
         if follows(last, edge) && path.iter().all(fits) {
+            *paths = paths.saturating_sub(1);
+            if *paths == 0 {
+                return false;
+            }
             path.push(next);
-            if close(edges, path) {
+            if close(edges, path, is_wanted, paths) {
                 return true;
             }
             path.pop();

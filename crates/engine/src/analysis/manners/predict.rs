@@ -37,6 +37,20 @@ impl PredictedRace {
 /// Computes happens-before without the order that locks make. A thread that was notified comes after the
 /// notification.
 pub(super) fn order_without_locks(execution: &Execution) -> HappensBefore<EveryEvent> {
+    order_without(execution, |_| false)
+}
+
+/// Computes the same without the order that atomic variables make.
+pub(super) fn order_without_locks_and_atomics(execution: &Execution) -> HappensBefore<EveryEvent> {
+    order_without(execution, |event| {
+        event.operation.location().is_some() || matches!(event.operation, Operation::Fence { .. })
+    })
+}
+
+fn order_without(
+    execution: &Execution,
+    is_left_out: impl Fn(&Event) -> bool,
+) -> HappensBefore<EveryEvent> {
     let notifications = notified::all(execution);
     let is_wake = |operation: &Operation| {
         matches!(
@@ -67,7 +81,11 @@ pub(super) fn order_without_locks(execution: &Execution) -> HappensBefore<EveryE
                 )
             })
     };
-    HappensBefore::without(execution, is_lock, |event| woken.get(&event).copied())
+    HappensBefore::without(
+        execution,
+        |event| is_lock(event) || is_left_out(event),
+        |event| woken.get(&event).copied(),
+    )
 }
 
 /// True when a lock excludes one of the holders while the other holds it.

@@ -245,6 +245,13 @@ impl<'a> Witnesses<'a> {
         Some(Planned::of(self.execution, events))
     }
 
+    /// Returns a plan in which these threads are at their points at the same time, with the values of the execution if
+    /// there is such a plan.
+    pub fn meeting(&self, points: &[Point]) -> Option<Vec<Planned>> {
+        let same = self.together(points, Values::Same);
+        same.or_else(|| self.together(points, Values::Any))
+    }
+
     /// Returns a plan in which both accesses of a race are made without an event of their threads in between.
     pub fn of_race(&self, first: usize, second: usize, values: Values) -> Option<Vec<Planned>> {
         let points = [first, second].map(|access| {

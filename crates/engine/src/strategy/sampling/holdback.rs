@@ -8,8 +8,11 @@
 use crate::base::ids::{SiteId, ThreadId};
 use crate::base::outcome::Outcome;
 use crate::base::rng::Rng;
+use crate::model::access::Access;
 use crate::model::choice::Choice;
 use crate::model::ending::Divergence;
+use crate::model::event::Event;
+use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 use crate::model::schedule::ThreadPath;
 use crate::world::State;
@@ -38,7 +41,20 @@ impl HoldPoint {
         }
     }
 
-    fn holds(&self, state: &State, thread: ThreadId) -> bool {
+    /// Returns the point at which the thread of an access waits after it: before its next event.
+    pub fn after(execution: &Execution, access: &Access) -> Option<Self> {
+        let is_next =
+            |event: &&Event| event.id.thread == access.thread && event.id.index == access.index;
+        let later = &execution.events[access.after.min(execution.events.len())..];
+        let next = later.iter().find(is_next)?;
+        Some(HoldPoint::of_thread(
+            execution.path(access.thread),
+            next.site,
+        ))
+    }
+
+    /// True when the thread is at the point.
+    pub(super) fn holds(&self, state: &State, thread: ThreadId) -> bool {
         let is_it = || match &self.thread {
             None => matches!(state.pending(thread), Operation::Call { .. }),
             Some(path) => state.execution().path(thread) == *path,

@@ -1,5 +1,6 @@
 //! Strategies that sample or enumerate schedules, and their common parts.
 
+mod active;
 mod delay;
 mod enumerate;
 mod family;
@@ -17,6 +18,7 @@ mod surw;
 mod target;
 mod urw;
 
+pub use active::{AtomicityDirected, DeadlockDirected, RaceDirected};
 pub use delay::Delay;
 pub use enumerate::Enumerate;
 pub use history::History;
@@ -78,6 +80,14 @@ macro_rules! samplers {
                 "a probability above 0 and at most 1",
                 "noise:0.1 for interruptions with probability 0.1"
             };
+            /// Predicts conflicting accesses from the executions so far, and directs others at two threads that
+            /// are about to make them, which then run in either order. One execution in four is a random walk.
+            "race-directed" => RaceDirected;
+            /// The same for two uses of an atomic variable or lock by a thread, and a use by another one that
+            /// comes between them.
+            "atomicity-directed" => AtomicityDirected;
+            /// The same for threads that take locks in a circle.
+            "deadlock-directed" => DeadlockDirected;
         }
     };
 }

@@ -105,6 +105,11 @@ impl Since {
         Ok(since)
     }
 
+    /// Returns the folder that the places of requirements begin in.
+    pub fn sources(&self) -> &Path {
+        &self.repository.root
+    }
+
     /// Returns the last recorded version that is the given one or before it.
     fn find_base(&self) -> Result<Option<Base>, GitProblem> {
         let known = self.file.versions(PATIENCE).unwrap_or_else(|problem| {

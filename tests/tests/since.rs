@@ -102,7 +102,7 @@ fn a_change_is_checked_where_it_matters() {
     for shown in [
         "counter nothing_is_lost</strong>",
         "compared with ",
-        "<strong>new, covered</strong> <code>sync-pair -&gt; src/lib.rs:",
+        "<strong>new, covered</strong> <code>",
         "<h2>gone</h2>",
         "let seen = self.count.load(SeqCst);",
     ] {

@@ -9,7 +9,7 @@
 //! A statement that was moved keeps its places, too, but it is a change at both ends: the order of two locks matters. Only
 //! a whole item may move without one.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Maximum number of pairs of lines that are compared in a hunk.
 const MOST_PAIRS: usize = 1 << 20;
@@ -486,6 +486,47 @@ pub fn items(source: &str, lines: &[(u32, u32)]) -> Vec<(u32, u32)> {
     starts.windows(2).map(of_item).filter(touches).collect()
 }
 
+/// Returns the names that these lines call, as far as a look at the text before each bracket shows.
+pub fn calls(source: &str, lines: &[(u32, u32)]) -> BTreeSet<String> {
+    const NO_CALLS: [&str; 7] = ["if", "while", "match", "for", "return", "in", "fn"];
+    let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut names = BTreeSet::new();
+    for (number, line) in (1..).zip(source.lines()) {
+        if !lines
+            .iter()
+            .any(|(first, last)| (first..=last).contains(&&number))
+        {
+            continue;
+        }
+        for (at, _) in line.match_indices('(') {
+            let before = &line[..at];
+            let name = before.trim_end_matches(is_of_name).len();
+            let is_definition = before[..name].trim_end().ends_with("fn");
+            let name = &before[name..];
+            if !name.is_empty() && !is_definition && !NO_CALLS.contains(&name) {
+                names.insert(name.to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// Returns the name and the ranges of lines of each function of Rust with one of these names.
+pub fn definitions(source: &str, names: &BTreeSet<String>) -> Vec<(String, (u32, u32))> {
+    let mut found = Vec::new();
+    for (number, line) in (1..).zip(source.lines()) {
+        let Some((_, rest)) = line.split_once("fn ").filter(|_| begins_item(line)) else {
+            continue;
+        };
+        let name = rest.split(['(', '<']).next().unwrap_or_default().trim();
+        if names.contains(name) {
+            let items = items(source, &[(number, number)]);
+            found.extend(items.into_iter().map(|it| (name.to_owned(), it)));
+        }
+    }
+    found
+}
+
 fn begins_item(line: &str) -> bool {
     const WORDS: [&str; 8] = [
         "fn", "impl", "struct", "enum", "const", "static", "mod", "trait",
@@ -603,6 +644,17 @@ mod tests {
         assert_eq!(map.changed().count(), 0);
         let files: Vec<_> = map.files().collect();
         assert_eq!(files, ["gone.rs", "old name.rs", "new name.rs"]);
+    }
+
+    #[test]
+    fn called_functions_are_found() {
+        let source = "fn a() {\n    if (x) { self.b().c(1); d!(e); }\n}\nimpl X {\n    pub fn b(&self) {\n        f();\n    }\n\
+                      }\nfn c<T>(t: T) {}\nfn f() {}\n";
+        let names = calls(source, &[(1, 3)]);
+        assert_eq!(names, ["b", "c"].map(str::to_owned).into());
+        let found = definitions(source, &names);
+        let expected = [("b", (5, 8)), ("c", (9, 9))].map(|(name, lines)| (name.to_owned(), lines));
+        assert_eq!(found, expected);
     }
 
     /// The items of the lines, in a source with a line for each kind of beginning.

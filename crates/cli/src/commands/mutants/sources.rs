@@ -12,7 +12,7 @@ use crate::output::changes::{Change, Outcome};
 use crate::output::plural::counted;
 use crate::run::interrupts;
 use crate::run::leftovers::RunDirectory;
-use crate::run::mutant::{self, Judgement};
+use crate::run::mutant;
 use crate::run::parallel::run_in_parallel;
 use crate::run::source_copy::SourceCopy;
 use crate::source::switches::{CHOSEN, Switch};
@@ -88,8 +88,7 @@ pub fn run(cargo: &Cargo, trial: &mut Trial<'_>) -> Result<(), Error> {
     );
     trial.start();
     let jury = Jury::new(&court, common.is_marked);
-    let mut receive = |file: &File, mistake: &Mistake, judgement: Option<Judgement>| {
-        let outcome = judgement.map_or(Outcome::Unreached, |it| Outcome::judged(it, &built.tests));
+    let mut receive = |file: &File, mistake: &Mistake, outcome: Outcome| {
         trial.receive(change(file, mistake), outcome);
     };
     jury.judge_switched(&files, &common.switched, &mut receive);
@@ -102,26 +101,22 @@ pub fn run(cargo: &Cargo, trial: &mut Trial<'_>) -> Result<(), Error> {
         }
         let tests = jury.tests(file, mistake);
         if tests.is_empty() {
-            receive(file, mistake, None);
+            receive(file, mistake, Outcome::Unreached);
             continue;
         }
         write(&copy, file, &mistake.make(&file.text))?;
-        let built = copy.build();
-        let judgement = match &built {
-            Ok(_) => Some(mutant::judge_with(&court.runner(), 0, &[], tests)),
-            Err(_) => None,
+        let outcome = match copy.build() {
+            Ok(_) => {
+                let judgement = mutant::judge_with(&court.runner(), 0, &[], tests);
+                Outcome::judged(judgement, &built.tests)
+            }
+            Err(failure) => Outcome::Unbuildable { why: failure.why },
         };
         write(&copy, file, &file.text)?;
         if interrupts::is_requested() {
             return Ok(());
         }
-        match built {
-            Ok(_) => receive(file, mistake, judgement),
-            Err(failure) => {
-                let outcome = Outcome::Unbuildable { why: failure.why };
-                trial.receive(change(file, mistake), outcome);
-            }
-        }
+        receive(file, mistake, outcome);
     }
     Ok(())
 }
@@ -161,12 +156,12 @@ impl<'a> Jury<'a> {
         reaching.map(|(test, _)| *test).collect()
     }
 
-    /// Judges the mistakes of the common build; `None` if no test runs the block.
+    /// Judges the mistakes of the common build.
     fn judge_switched(
         &self,
         files: &[File],
         switched: &HashSet<usize>,
-        receive: &mut dyn FnMut(&File, &Mistake, Option<Judgement>),
+        receive: &mut dyn FnMut(&File, &Mistake, Outcome),
     ) {
         let all: Vec<_> = numbered(files)
             .filter(|(number, ..)| switched.contains(number))
@@ -177,19 +172,24 @@ impl<'a> Jury<'a> {
             let tests = self.tests(file, mistake);
             let chosen = number.to_string();
             let variable = (CHOSEN, chosen.as_ref());
-            let judgement =
-                (!tests.is_empty()).then(|| mutant::judge_with(&runner, index, &[variable], tests));
-            let _ = sender.send((index, judgement));
+            let outcome = match tests.is_empty() {
+                true => Outcome::Unreached,
+                false => {
+                    let judgement = mutant::judge_with(&runner, index, &[variable], tests);
+                    Outcome::judged(judgement, &self.court.built.tests)
+                }
+            };
+            let _ = sender.send((index, outcome));
         };
         run_in_parallel(
             all.len(),
             runner.jobs,
             interrupts::is_requested,
             judge,
-            |(index, judgement)| {
+            |(index, outcome)| {
                 if !interrupts::is_requested() {
                     let (_, file, mistake) = all[index];
-                    receive(file, mistake, judgement);
+                    receive(file, mistake, outcome);
                 }
             },
         );

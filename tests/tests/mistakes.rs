@@ -65,6 +65,9 @@ fn mistakes_are_made_in_a_copy() {
          1 unbuildable",
     );
 
+    // The three others: two have a guard in the middle of their expression, and one is no program.
+    found.says("5 changes in one build, 3 with a build of their own");
+
     let junit = mistakes.read("all.xml");
     assert!(
         junit.contains(r#"tests="8" failures="2" errors="1""#),

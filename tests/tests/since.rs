@@ -97,6 +97,17 @@ fn a_change_is_checked_where_it_matters() {
         &names,
     );
     output.says("not recorded as a version");
+    raddle("test --since main --html new.html").exits(1);
+    let page = since.read("new.html");
+    for shown in [
+        "counter nothing_is_lost</strong>",
+        "compared with ",
+        "<strong>new, covered</strong> <code>",
+        "<h2>gone</h2>",
+        "let seen = self.count.load(SeqCst);",
+    ] {
+        assert!(page.contains(shown), "{shown} is not in\n{page}");
+    }
 
     // Committed, the failing version is recorded, and its schedule comes first even if only the file of runs is left.
     let third = commit(&since);

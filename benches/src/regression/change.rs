@@ -156,12 +156,15 @@ impl Map {
         self.lines.get(line)
     }
 
-    /// Returns the items around the changed lines.
+    /// Returns the items around the changed lines, and the functions that they call.
     fn near(&self) -> Vec<Lines> {
         let of_file = |(file, source): (&String, &String)| {
             let changed = self.changed.iter().filter(|(name, _)| name == file);
             let changed: Vec<_> = changed.map(|&(_, line)| (line, line)).collect();
-            let items = lines::items(source, &changed);
+            let mut items = lines::items(source, &changed);
+            // All of an item is new here; `cargo raddle` takes the lines of a diff.
+            let called = lines::definitions(source, &lines::calls(source, &items));
+            items.extend(called.into_iter().map(|(_, lines)| lines));
             let file = file.clone();
             items
                 .into_iter()

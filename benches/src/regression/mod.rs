@@ -1,8 +1,8 @@
 //! Executions to the first failure of a changed program, with what an earlier version knows and without.
 //!
 //! A pair of versions is a story of `tests/stories`: its twin is the earlier version, the buggy program the later one.
-//! Beside it runs a part that has nothing to do with it, and that changes more. What `cargo raddle test --since` would
-//! pass on is made from an exploration of the earlier version, and from the texts of the lines that both use.
+//! Beside it runs a part that has nothing to do with it, and that changes more; of a *large* program, also a part that
+//! does not change. What `cargo raddle test --since` would pass on is made from an exploration of the earlier version, and from the texts of the lines that both use.
 
 mod change;
 mod near;
@@ -60,16 +60,26 @@ fn metrics() -> Metrics {
 /// A pair of versions.
 struct Pair {
     story: Story,
+    size: Size,
     change: Change,
 }
 
+/// What is around the changed story.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Size {
+    /// A part that changes more.
+    Small,
+    /// This and a part that does not change.
+    Large,
+}
+
 impl Pair {
-    fn before(story: &Story) -> impl Fn() + Send + Sync + 'static + use<> {
-        both(story.correct, unrelated::before)
+    fn before(story: &Story, size: Size) -> impl Fn() + Send + Sync + 'static + use<> {
+        all(story.correct, unrelated::before, size)
     }
 
-    fn after(story: &Story) -> impl Fn() + Send + Sync + 'static + use<> {
-        both(story.buggy, unrelated::after)
+    fn after(story: &Story, size: Size) -> impl Fn() + Send + Sync + 'static + use<> {
+        all(story.buggy, unrelated::after, size)
     }
 
     /// Returns the execution in which the later version first fails; `CAP` if there is none.
@@ -89,7 +99,7 @@ impl Pair {
             }
         };
         let count = AtomicU64::new(0);
-        let body = Pair::after(&self.story);
+        let body = Pair::after(&self.story, self.size);
         let report = check
             .seed(seed)
             .max_executions(CAP)
@@ -107,38 +117,56 @@ impl Pair {
     }
 }
 
-/// A program with another part beside it.
-fn both(story: fn(), other: fn()) -> impl Fn() + Send + Sync + 'static {
+/// A program with other parts beside it.
+fn all(story: fn(), other: fn(), size: Size) -> impl Fn() + Send + Sync + 'static {
     move || {
         let other = raddle::thread::spawn(other);
+        let unchanged = (size == Size::Large).then(|| raddle::thread::spawn(unrelated::unchanged));
         story();
         other.join().unwrap();
+        if let Some(unchanged) = unchanged {
+            unchanged.join().unwrap();
+        }
     }
 }
 
-/// Prints a line for each pair, then one for all.
+/// Prints a line for each pair, then one for all, for programs of both sizes.
 pub(crate) fn run(options: &Options) {
+    compare(options, Size::Small);
+    compare(options, Size::Large);
+}
+
+fn compare(options: &Options, size: Size) {
+    let name = match size {
+        Size::Small => "regression",
+        Size::Large => "regression-large",
+    };
     let names: Vec<_> = WAYS.iter().map(|(_, name)| *name).collect();
     println!(
-        "regression executions to the failure, median and 95th percentile: {}",
+        "{name} executions to the failure, median and 95th percentile: {}",
         names.join(" ")
     );
     let (mut ratios, mut medians) = (Vec::new(), vec![Vec::new(); WAYS.len()]);
     let wanted = raddle_stories::all().into_iter();
     for story in wanted.filter(|story| options.programs.contains(&story.name)) {
-        let change = match Change::of(&Pair::before(&story), &Pair::after(&story), story.name) {
+        let (before, after) = (Pair::before(&story, size), Pair::after(&story, size));
+        let change = match Change::of(&before, &after, story.name) {
             Some(change) => change,
             None => {
                 println!(
-                    "regression {} the change is in no line that a check sees",
+                    "{name} {} the change is in no line that a check sees",
                     story.name
                 );
                 continue;
             }
         };
-        let pair = Pair { story, change };
+        let pair = Pair {
+            story,
+            size,
+            change,
+        };
         let mut line = String::new();
-        let mut means = Vec::new();
+        let (mut means, mut missed) = (Vec::new(), Vec::new());
         for (way, medians) in WAYS.iter().map(|(way, _)| *way).zip(&mut medians) {
             let mut found: Vec<_> = (0..options.seeds)
                 .map(|seed| pair.first_failure(way, seed))
@@ -148,10 +176,14 @@ pub(crate) fn run(options: &Options) {
                 |percent: u64| found[(options.seeds * percent).div_ceil(100).max(1) as usize - 1];
             line += &format!(" {}/{}", at(50), at(95));
             medians.push(at(50) as f64);
+            missed.push(found.iter().filter(|&&found| found == CAP).count());
             means.push(found.iter().sum::<u64>() as f64 / found.len() as f64);
         }
         let ratio = means[1] / means[0];
-        println!("regression {}{line} ratio={ratio:.2}", pair.story.name);
+        println!(
+            "{name} {}{line} ratio={ratio:.2} missed={}/{}",
+            pair.story.name, missed[0], missed[1]
+        );
         ratios.push(ratio);
     }
     if ratios.is_empty() {
@@ -163,7 +195,7 @@ pub(crate) fn run(options: &Options) {
         .map(|(medians, name)| format!("{name} {:.1}", geometric_mean(medians)))
         .collect();
     println!(
-        "regression pairs={} geomean {}; mean executions with --since against without: median {:.2} p95 {:.2}",
+        "{name} pairs={} geomean {}; mean executions with --since against without: median {:.2} p95 {:.2}",
         ratios.len(),
         geomeans.join(" "),
         at(50),

@@ -1,7 +1,8 @@
-//! A part of a program that has nothing to do with the rest, before and after a large change of it.
+//! Parts of a program that have nothing to do with the rest: one before and after a large change of it, and one that does
+//! not change.
 
 use raddle::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use raddle::sync::{Arc, Mutex};
+use raddle::sync::{Arc, Mutex, mpsc};
 use raddle::thread;
 
 #[derive(Default)]
@@ -51,4 +52,30 @@ pub(super) fn after() {
     threads.into_iter().for_each(|it| it.join().unwrap());
     assert_eq!(log.written.load(SeqCst), 4);
     assert_eq!(log.flushed.load(SeqCst), *log.lines.lock().unwrap());
+}
+
+/// Workers take jobs from a list and send what they have done: more operations than most changed parts have.
+pub(super) fn unchanged() {
+    let jobs = Arc::new(Mutex::new((0..8).collect::<Vec<usize>>()));
+    let sum = Arc::new(AtomicUsize::new(0));
+    let (sender, receiver) = mpsc::channel();
+    let workers = [0, 1].map(|_| {
+        let (jobs, sum, sender) = (Arc::clone(&jobs), Arc::clone(&sum), sender.clone());
+        thread::spawn(move || {
+            loop {
+                let Some(job) = jobs.lock().unwrap().pop() else {
+                    return;
+                };
+                sum.fetch_add(job, SeqCst);
+                sender.send(job).unwrap();
+            }
+        })
+    });
+    drop(sender);
+    let mut received = 0;
+    while let Ok(job) = receiver.recv() {
+        received += job;
+    }
+    workers.into_iter().for_each(|it| it.join().unwrap());
+    assert_eq!((received, sum.load(SeqCst)), (28, 28));
 }

@@ -5,8 +5,11 @@
 //! indentation: in the same hunk, in the order of the longest common subsequence; elsewhere, also in another file, if
 //! no other removed and no other added line has this text, or if the lines beside both correspond. So a moved function
 //! keeps its places. A line whose text has changed is a new line.
+//!
+//! A statement that was moved keeps its places, too, but it is a change at both ends: the order of two locks matters. Only
+//! a whole item may move without one.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Maximum number of pairs of lines that are compared in a hunk.
 const MOST_PAIRS: usize = 1 << 20;
@@ -62,6 +65,22 @@ struct Line {
     text: String,
     /// Index of the line that it corresponds to.
     partner: Option<usize>,
+    /// True when it was moved, and not with the item that it is in.
+    is_displaced: bool,
+}
+
+impl Line {
+    fn is_changed(&self) -> bool {
+        self.partner.is_none() || self.is_displaced
+    }
+
+    /// The text with its indentation, as far as it matters whether there is one.
+    fn begins_item(&self) -> bool {
+        match self.indent {
+            0 => begins_item(&self.text),
+            _ => begins_item(&format!(" {}", self.text)),
+        }
+    }
 }
 
 impl LineMap {
@@ -125,8 +144,12 @@ impl LineMap {
 }
 
 impl Range {
+    fn numbers(self) -> std::ops::Range<u32> {
+        self.start..self.start + self.count
+    }
+
     fn contains(self, line: u32) -> bool {
-        (self.start..self.start + self.count).contains(&line)
+        self.numbers().contains(&line)
     }
 
     /// The first line after the range.
@@ -150,7 +173,8 @@ struct Reader {
 
 impl Reader {
     fn read(mut self, diff: &str) -> LineMap {
-        let mut lines = diff.lines();
+        // What git says of a last line without an end is no line of the file.
+        let mut lines = diff.lines().filter(|line| !line.starts_with('\\'));
         while let Some(line) = lines.next() {
             if line.starts_with("diff --git ") {
                 self.remember_names();
@@ -223,6 +247,7 @@ impl Reader {
                 indent: text.chars().count() as i64 - text.trim_start().chars().count() as i64,
                 text: trimmed.to_owned(),
                 partner: None,
+                is_displaced: false,
             });
         }
     }
@@ -257,6 +282,9 @@ impl Reader {
             }
             known
         };
+        let free: HashSet<usize> = (self.removed.iter().enumerate())
+            .filter_map(|(index, line)| line.partner.is_none().then_some(index))
+            .collect();
         let (old, new) = (unique(&self.removed), unique(&self.added));
         let mut anchors: Vec<(usize, usize)> = (old.iter())
             .filter_map(|(text, &one)| Some((one?, (*new.get(text)?)?)))
@@ -269,6 +297,48 @@ impl Reader {
             for step in [1, -1] {
                 self.pair_neighbours(one, other, step);
             }
+        }
+        let were_free = |(index, line): (usize, &Line)| {
+            line.partner
+                .filter(|_| free.contains(&index))
+                .map(|it| (index, it))
+        };
+        let moved: Vec<_> = self
+            .removed
+            .iter()
+            .enumerate()
+            .filter_map(were_free)
+            .collect();
+        self.mark_displaced(&moved);
+    }
+
+    /// Marks moved lines, given in the order of the removed ones, that were not moved with the whole of an item.
+    fn mark_displaced(&mut self, moved: &[(usize, usize)]) {
+        let follows = |before: &(usize, usize), after: &(usize, usize)| {
+            let is_next =
+                |one: &Line, other: &Line| one.file == other.file && one.number + 1 == other.number;
+            is_next(&self.removed[before.0], &self.removed[after.0])
+                && is_next(&self.added[before.1], &self.added[after.1])
+        };
+        let mut displaced = Vec::new();
+        for run in moved.chunk_by(follows) {
+            let is_code = |&&(one, _): &&(usize, usize)| {
+                let text = &self.removed[one].text;
+                !text.is_empty() && !text.starts_with("#[") && !text.starts_with("//")
+            };
+            // What comes before the first item, and runs without an item: a bracket alone is no statement.
+            let of_no_item = run
+                .iter()
+                .filter(is_code)
+                .take_while(|(one, _)| !self.removed[*one].begins_item());
+            let says_something = |&&(one, _): &&(usize, usize)| {
+                self.removed[one].text.contains(char::is_alphanumeric)
+            };
+            displaced.extend(of_no_item.filter(says_something).copied());
+        }
+        for (one, other) in displaced {
+            self.removed[one].is_displaced = true;
+            self.added[other].is_displaced = true;
         }
     }
 
@@ -314,20 +384,34 @@ impl Reader {
                 _ => ranges.push((first, last)),
             }
         };
-        for line in self.added.iter().filter(|line| line.partner.is_none()) {
+        for line in self.added.iter().filter(|line| line.is_changed()) {
             add(&self.files[line.file][1], line.number, line.number);
         }
         // Where lines are only gone, the lines beside them are what is left of the change.
+        let changed_of = |lines: &[Line], version: usize| {
+            let changed = lines
+                .iter()
+                .filter(|line| line.is_changed() && !line.text.is_empty());
+            let place =
+                |line: &Line| Some((self.files[line.file][version].as_deref()?, line.number));
+            changed.filter_map(place).collect::<HashSet<_>>()
+        };
+        let (gone, new) = (changed_of(&self.removed, 0), changed_of(&self.added, 1));
         for (old, map) in &self.map.files {
-            for hunk in map.hunks.iter().filter(|hunk| hunk.new.count == 0) {
-                let is_gone = |line: &Line| {
-                    line.partner.is_none()
-                        && self.files[line.file][0].as_ref() == Some(old)
-                        && hunk.old.contains(line.number)
-                        && !line.text.is_empty()
-                };
-                if self.removed.iter().any(is_gone) {
-                    add(&map.name, hunk.new.start.max(1), hunk.new.start + 1);
+            let Some(name) = &map.name else { continue };
+            for &Hunk {
+                old: before,
+                new: after,
+            } in &map.hunks
+            {
+                let is_gone = before.numbers().any(|line| gone.contains(&(&**old, line)));
+                let is_new = after.numbers().any(|line| new.contains(&(&**name, line)));
+                if is_gone && !is_new {
+                    add(
+                        &map.name,
+                        after.start.max(1),
+                        after.start + after.count.max(2) - 1,
+                    );
                 }
             }
         }
@@ -402,6 +486,47 @@ pub fn items(source: &str, lines: &[(u32, u32)]) -> Vec<(u32, u32)> {
     starts.windows(2).map(of_item).filter(touches).collect()
 }
 
+/// Returns the names that these lines call, as far as a look at the text before each bracket shows.
+pub fn calls(source: &str, lines: &[(u32, u32)]) -> BTreeSet<String> {
+    const NO_CALLS: [&str; 7] = ["if", "while", "match", "for", "return", "in", "fn"];
+    let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut names = BTreeSet::new();
+    for (number, line) in (1..).zip(source.lines()) {
+        if !lines
+            .iter()
+            .any(|(first, last)| (first..=last).contains(&&number))
+        {
+            continue;
+        }
+        for (at, _) in line.match_indices('(') {
+            let before = &line[..at];
+            let name = before.trim_end_matches(is_of_name).len();
+            let is_definition = before[..name].trim_end().ends_with("fn");
+            let name = &before[name..];
+            if !name.is_empty() && !is_definition && !NO_CALLS.contains(&name) {
+                names.insert(name.to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// Returns the name and the ranges of lines of each function of Rust with one of these names.
+pub fn definitions(source: &str, names: &BTreeSet<String>) -> Vec<(String, (u32, u32))> {
+    let mut found = Vec::new();
+    for (number, line) in (1..).zip(source.lines()) {
+        let Some((_, rest)) = line.split_once("fn ").filter(|_| begins_item(line)) else {
+            continue;
+        };
+        let name = rest.split(['(', '<']).next().unwrap_or_default().trim();
+        if names.contains(name) {
+            let items = items(source, &[(number, number)]);
+            found.extend(items.into_iter().map(|it| (name.to_owned(), it)));
+        }
+    }
+    found
+}
+
 fn begins_item(line: &str) -> bool {
     const WORDS: [&str; 8] = [
         "fn", "impl", "struct", "enum", "const", "static", "mod", "trait",
@@ -452,6 +577,38 @@ mod tests {
     }
 
     #[test]
+    fn a_statement_that_moves_is_a_change() {
+        // Two locks change places: lines that are the same, and a deadlock with whoever takes them as before.
+        let diff = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -3 +2,0 @@\n-    let a = one.lock();\n\
+                    @@ -4,0 +4 @@\n+    let a = one.lock();\n";
+        let map = LineMap::from_diff(diff);
+        assert_eq!(map.place("a.rs:3:17").as_deref(), Some("a.rs:4:17"));
+        assert_eq!(map.place("a.rs:4:17").as_deref(), Some("a.rs:3:17"));
+        let changed: Vec<_> = map.changed().collect();
+        assert_eq!(changed, [("a.rs", &[(2, 3), (4, 4)][..])]);
+
+        // A block without its lock: what is left is the same, with another indentation.
+        let unlocked = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -2,3 +2 @@\n-    {\n\
+                        -        let _g = x.lock();\n-        y.store();\n+    y.store();\n@@ -5 +2,0 @@\n-    }\n";
+        let map = LineMap::from_diff(unlocked);
+        assert_eq!(map.place("a.rs:4:11").as_deref(), Some("a.rs:2:7"));
+        let changed: Vec<_> = map.changed().collect();
+        assert_eq!(changed, [("a.rs", &[(2, 3), (2, 3)][..])]);
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_is_read() {
+        let diff = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -2,2 +2,2 @@\n-  x.lock();\n-}\n\
+                    \\ No newline at end of file\n+\tx.lock();\n+} // end\n\\ No newline at end of file\n\
+                    diff --git a/b.rs b/b.rs\n--- a/b.rs\n+++ b/b.rs\n@@ -7 +6,0 @@\n-y\n";
+        let map = LineMap::from_diff(diff);
+        assert_eq!(map.place("a.rs:2:5").as_deref(), Some("a.rs:2:4"));
+        assert_eq!(map.place("b.rs:8:1").as_deref(), Some("b.rs:7:1"));
+        let changed: Vec<_> = map.changed().collect();
+        assert_eq!(changed, [("a.rs", &[(3, 3)][..]), ("b.rs", &[(6, 7)][..])]);
+    }
+
+    #[test]
     fn moved_and_indented_lines_are_the_same_lines() {
         // A function moves to another file; its two equal lines go with the lines beside them.
         let diff = "diff --git a/src/a.rs b/src/a.rs\n--- a/src/a.rs\n+++ b/src/a.rs\n@@ -5,5 +4,0 @@\n\
@@ -487,6 +644,17 @@ mod tests {
         assert_eq!(map.changed().count(), 0);
         let files: Vec<_> = map.files().collect();
         assert_eq!(files, ["gone.rs", "old name.rs", "new name.rs"]);
+    }
+
+    #[test]
+    fn called_functions_are_found() {
+        let source = "fn a() {\n    if (x) { self.b().c(1); d!(e); }\n}\nimpl X {\n    pub fn b(&self) {\n        f();\n    }\n\
+                      }\nfn c<T>(t: T) {}\nfn f() {}\n";
+        let names = calls(source, &[(1, 3)]);
+        assert_eq!(names, ["b", "c"].map(str::to_owned).into());
+        let found = definitions(source, &names);
+        let expected = [("b", (5, 8)), ("c", (9, 9))].map(|(name, lines)| (name.to_owned(), lines));
+        assert_eq!(found, expected);
     }
 
     /// The items of the lines, in a source with a line for each kind of beginning.

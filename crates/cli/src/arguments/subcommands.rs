@@ -59,6 +59,10 @@ pub struct TestArguments {
     #[arg(long, value_name = "REV", conflicts_with = "list")]
     pub since: Option<String>,
 
+    /// Write a page of what is new since that revision, with the sources, to this file.
+    #[arg(long, value_name = "FILE", requires = "since")]
+    pub html: Option<PathBuf>,
+
     /// Share the searches with other machines, which run `cargo raddle work`, by the queue at this address, such as
     /// redis://HOST or postgres://HOST/DATABASE; without an address, that in RADDLE_QUEUE.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "")]

@@ -47,7 +47,7 @@ fn the_subcommand_name_is_removed_once() {
 fn every_flag_of_test_is_read() {
     let line = "cargo-raddle test counter --exact --budget 30s --strategy pct --max-executions 9 --max-events 50 \
                 --seed 7 --workers 3 --resume --remember --jobs 2 --report /pages --junit j.xml \
-                --message-format json --queue redis://host --export --metrics m.prom --since main -p one --package two -- --release -- --nocapture";
+                --message-format json --queue redis://host --export --metrics m.prom --since main --html new.html -p one --package two -- --release -- --nocapture";
     let mut arguments = parse_test(line);
     let settings = std::mem::take(&mut arguments.settings);
     let expected = [
@@ -80,6 +80,7 @@ fn every_flag_of_test_is_read() {
             export: true,
             metrics: Some("m.prom".into()),
             since: Some("main".to_owned()),
+            html: Some("new.html".into()),
             list: false,
             cargo: CargoArguments {
                 packages: vec!["one".to_owned(), "two".to_owned()],

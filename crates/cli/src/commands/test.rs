@@ -122,6 +122,9 @@ pub fn run(cargo: &Cargo, options: &TestArguments) -> Result<Verdict, Error> {
     if let (Some(since), Some(plan)) = (&since, &plan) {
         let conclusion = since.conclude(plan, &binaries, &tests, &outcomes);
         comparison::print(&conclusion, since, &binaries, &tests, format);
+        if let Some(path) = &options.html {
+            comparison::page::write(path, &conclusion, since, &binaries, &tests, &outcomes)?;
+        }
     }
     if let Some(path) = &options.junit {
         junit::write(path, &binaries, &tests, &outcomes)?;

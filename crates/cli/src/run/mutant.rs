@@ -124,8 +124,9 @@ pub enum Judgement {
 /// which of them it reaches.
 pub fn appoint(runner: &Runner<'_>, test: usize, reached: Option<&Path>) -> Result<Judge, String> {
     let mut mutants = BTreeMap::new();
-    let file = reached.map(|file| (REACHED, file.as_os_str()));
-    let Ran { outcome, .. } = run(runner, test, test, Some("list"), file, |event| {
+    let mut variables = vec![(MUTANT, "list".as_ref())];
+    variables.extend(reached.map(|file| (REACHED, file.as_os_str())));
+    let Ran { outcome, .. } = run(runner, test, test, &variables, |event| {
         for possible in event["possible"].as_array().into_iter().flatten() {
             if let Some(mutant) = Mutant::from_event(possible) {
                 mutants.entry(mutant).or_insert(());
@@ -151,14 +152,27 @@ pub fn judge(
     tests: impl IntoIterator<Item = usize>,
 ) -> Judgement {
     let changes: Vec<_> = changes.iter().map(|it| it.variable()).collect();
-    judge_change(runner, number, Some(&changes.join(";")), tests)
+    judge_change(runner, number, &changes.join(";"), tests)
 }
 
-/// The same for changes as `RADDLE_MUTANT` takes them, or for none if the source is changed.
+/// The variable with changes of operations.
+const MUTANT: &str = "RADDLE_MUTANT";
+
+/// The same for changes as `RADDLE_MUTANT` takes them.
 pub fn judge_change(
     runner: &Runner<'_>,
     number: usize,
-    changes: Option<&str>,
+    changes: &str,
+    tests: impl IntoIterator<Item = usize>,
+) -> Judgement {
+    judge_with(runner, number, &[(MUTANT, changes.as_ref())], tests)
+}
+
+/// The same for a source that is changed, or that changes if these variables are set.
+pub fn judge_with(
+    runner: &Runner<'_>,
+    number: usize,
+    variables: &[(&str, &OsStr)],
     tests: impl IntoIterator<Item = usize>,
 ) -> Judgement {
     let mut load_buffering = Vec::new();
@@ -168,7 +182,7 @@ pub fn judge_change(
             outcome,
             is_timed_out,
             crash,
-        } = run(runner, test, number, changes, None, |event| {
+        } = run(runner, test, number, variables, |event| {
             let places = event["load_buffering"].as_array();
             let places = places.into_iter().flatten().filter_map(Value::as_str);
             load_buffering.extend(places.map(str::to_owned));
@@ -233,8 +247,7 @@ fn run(
     runner: &Runner<'_>,
     test: usize,
     number: usize,
-    changes: Option<&str>,
-    more: Option<(&str, &OsStr)>,
+    given: &[(&str, &OsStr)],
     mut see: impl FnMut(&Value),
 ) -> Ran {
     // Schedules of changed programs are not those of the user's.
@@ -248,8 +261,7 @@ fn run(
         ("RADDLE_SHORTEN", "0".as_ref()),
         ("RUST_BACKTRACE", "0".as_ref()),
     ];
-    variables.extend(changes.map(|changes| ("RADDLE_MUTANT", changes.as_ref())));
-    variables.extend(more);
+    variables.extend(given);
     if !is_limited {
         variables.push((limit, budget.as_ref()));
     }

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::toolchain::binaries::TestBinary;
-use crate::toolchain::cargo::{BuildOptions, Cargo, CargoFiles, Member, Workspace};
+use crate::toolchain::cargo::{BuildFailure, BuildOptions, Cargo, CargoFiles, Member, Workspace};
 
 /// Number of units of code that makes the profile of the copy differ from any that people write.
 const UNITS: u32 = 251;
@@ -96,8 +96,8 @@ impl SourceCopy {
         fs::write(self.root.join(file), text)
     }
 
-    /// Builds the tests; an error is the first one of the compiler.
-    pub fn build(&self) -> Result<Vec<TestBinary>, String> {
+    /// Builds the tests.
+    pub fn build(&self) -> Result<Vec<TestBinary>, BuildFailure> {
         self.cargo.build_silently(&self.arguments)
     }
 

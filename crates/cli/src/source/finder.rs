@@ -1,6 +1,7 @@
 //! Walks through a source and collects mistakes.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -8,7 +9,7 @@ use syn::{Block, Expr, Signature, Stmt};
 
 use super::operator::Operator;
 use super::text::{Edit, Source};
-use super::{Mistake, Mistakes, calls, expressions, guards, syntax};
+use super::{Mistake, Mistakes, calls, expressions, guards, switches, syntax};
 
 /// Returns the mistakes that can be made in a source; those in the code of tests only with `in_tests`. `None` if the source
 /// is no Rust.
@@ -20,6 +21,7 @@ pub fn find(text: &str, in_tests: bool) -> Option<Mistakes> {
         found: Mistakes::default(),
         known: HashSet::new(),
         blocks: Vec::new(),
+        expressions: Vec::new(),
         function: Function::default(),
     };
     if !syntax::is_of_tests(&file.attrs) || in_tests {
@@ -50,6 +52,8 @@ pub struct Finder<'a> {
     known: HashSet<Vec<(usize, usize, String)>>,
     /// The blocks around the current place.
     blocks: Vec<usize>,
+    /// The expressions around it, and whether a choice at run time may take their place.
+    expressions: Vec<(Range<usize>, bool)>,
     pub function: Function,
 }
 
@@ -67,6 +71,17 @@ impl Finder<'_> {
             return;
         }
         let (line, column) = self.source.position(self.source.range(at).start);
+        let has_edits = |range: &Range<usize>| {
+            let is_within =
+                |edit: &Edit| range.start <= edit.range.start && edit.range.end <= range.end;
+            edits.iter().all(is_within)
+        };
+        let innermost = self
+            .expressions
+            .iter()
+            .rev()
+            .find(|(range, _)| has_edits(range));
+        let switch = innermost.and_then(|(range, may_switch)| may_switch.then(|| range.clone()));
         self.found.all.push(Mistake {
             operator,
             line,
@@ -74,6 +89,7 @@ impl Finder<'_> {
             what,
             edits,
             block,
+            switch,
         });
     }
 
@@ -146,6 +162,17 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_stmt(&mut self, statement: &'ast Stmt) {
         calls::statement(self, statement);
         visit::visit_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'ast Expr) {
+        let range = self.source.range(expression);
+        // In one line, a comment would hide the rest, and a text would be another one.
+        let text = self.source.slice(expression);
+        let has_lines = text.contains('\n') && (text.contains("//") || text.contains('"'));
+        let may_switch = !has_lines && switches::may_switch(expression);
+        self.expressions.push((range, may_switch));
+        visit::visit_expr(self, expression);
+        self.expressions.pop();
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {

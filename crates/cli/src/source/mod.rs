@@ -10,6 +10,7 @@ mod finder;
 mod guards;
 pub mod operator;
 mod states;
+pub mod switches;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,10 @@ pub mod text;
 pub use finder::find;
 pub use states::find_states;
 
+use std::ops::Range;
+
 use self::operator::Operator;
+use self::switches::Switch;
 use self::text::{Edit, edited};
 
 /// The mistakes that can be made in a file.
@@ -40,6 +44,8 @@ pub struct Mistake {
     pub edits: Vec<Edit>,
     /// Index of the innermost block around it: code that runs this runs the beginning of the block before.
     pub block: usize,
+    /// The expression that it is in, if a choice at run time may take its place.
+    pub switch: Option<Range<usize>>,
 }
 
 impl Mistake {
@@ -52,9 +58,13 @@ impl Mistake {
 /// The variable with the file in which running code records the blocks that it reaches.
 pub const REACHED: &str = "CARGO_RADDLE_REACHED";
 
-/// Returns the text with a statement at the beginning of each of these blocks, which records its number once. No line
-/// of the source moves.
-pub fn with_marks(text: &str, blocks: impl Iterator<Item = (usize, usize)>) -> String {
+/// Returns the text with a statement at the beginning of each of these blocks, which records its number once, and with
+/// choices between what is there and mistakes. No line of the source moves.
+pub fn with_marks(
+    text: &str,
+    blocks: impl Iterator<Item = (usize, usize)>,
+    switches: &[Switch<'_>],
+) -> String {
     let mark = |(number, start): (usize, usize)| Edit {
         range: start..start,
         text: format!(
@@ -65,6 +75,8 @@ pub fn with_marks(text: &str, blocks: impl Iterator<Item = (usize, usize)>) -> S
              .and_then(|mut file|file.write_all(b\"{number}\\n\"));}}}}}}"
         ),
     };
-    let edits: Vec<_> = blocks.map(mark).collect();
+    let mut edits: Vec<_> = blocks.map(mark).collect();
+    // After the marks: a choice may be the first statement of a block.
+    edits.extend(switches::edits(text, switches));
     edited(text, &edits)
 }

@@ -1,6 +1,7 @@
 //! Each operator with sources that it changes, and sources that it leaves alone.
 
 use super::operator::Operator;
+use super::switches::Switch;
 use super::{find, with_marks};
 
 /// Returns the changed sources by an operator, on one line each, for the body of a function.
@@ -322,12 +323,68 @@ fn code_that_is_not_run_by_users_is_left_alone() {
 fn marks_move_no_line() {
     let text = "fn f() {\n    // first\n    n.fetch_add(1, Relaxed);\n    if a {}\n    g()\n}\n";
     let found = find(text, false).unwrap();
-    let marked = with_marks(text, found.blocks.iter().copied().enumerate());
+    let marked = with_marks(text, found.blocks.iter().copied().enumerate(), &[]);
     syn::parse_file(&marked).unwrap();
     assert_eq!(marked.lines().count(), text.lines().count());
     assert_eq!(marked.matches("b\"0\\n\"").count(), 1);
     assert!(marked.lines().nth(2).unwrap().contains("b\"0\\n\""));
     assert!(marked.lines().nth(3).unwrap().contains("b\"1\\n\""));
+}
+
+/// The text with all mistakes that can be chosen at run time, and the operators of the others.
+fn switched(text: &str) -> (String, Vec<Operator>) {
+    let found = find(text, false).unwrap();
+    let (mut switches, mut others) = (Vec::new(), Vec::new());
+    for (number, mistake) in found.all.iter().enumerate() {
+        match mistake.switch.clone() {
+            Some(range) => switches.push(Switch {
+                number,
+                mistake,
+                range,
+            }),
+            None => others.push(mistake.operator),
+        }
+    }
+    let marked = with_marks(text, found.blocks.iter().copied().enumerate(), &switches);
+    syn::parse_file(&marked).unwrap_or_else(|error| panic!("{error}: {marked}"));
+    assert_eq!(marked.lines().count(), text.lines().count());
+    (marked, others)
+}
+
+#[test]
+fn choices_are_within_each_other() {
+    let (text, others) = switched("fn f() {\n    if n.load(\n Relaxed) + 1 < m { go(); }\n}\n");
+    assert_eq!(others, []);
+    let without: String = text
+        .split("{static ")
+        .enumerate()
+        .map(|(at, part)| match at {
+            0 => part,
+            _ => part.split_once("}").unwrap().1,
+        })
+        .collect();
+    let expected = "if {n.load(  Relaxed) + 1 <= m}else {(if {n.load(  Relaxed) - 1}else {n.load(\n Relaxed) + 1}) < m}";
+    assert!(without.contains(expected), "{without}");
+}
+
+#[test]
+fn a_choice_ends_the_life_of_no_guard() {
+    // The lock of `y` would be free before the call, and a match keeps it to its end.
+    for held in [
+        "go(x.load(SeqCst), y.lock().unwrap().len() + 1);",
+        "match y.lock().unwrap().len() < 3 { _ => x.load(SeqCst) };",
+        "go(x.guard().left < 3, x.load(SeqCst));",
+    ] {
+        let (_, others) = switched(&format!("fn f() {{ {held} }}"));
+        let of_values = [Operator::Relational, Operator::Arithmetic];
+        assert!(
+            others.iter().any(|it| of_values.contains(it)),
+            "{held}: {others:?}"
+        );
+    }
+    // The guard itself is the value of the choice.
+    let (text, others) = switched("fn f() { let g = y.lock().unwrap(); }");
+    assert_eq!((text.matches("static ON").count(), others), (2, vec![]));
 }
 
 #[test]

@@ -49,6 +49,26 @@ pub struct Member {
     pub manifest: PathBuf,
 }
 
+/// Why a build has failed.
+#[derive(Clone, Debug)]
+pub struct BuildFailure {
+    /// The first error of the compiler.
+    pub why: String,
+    /// First and last lines that errors are about, by the names of their files as the compiler writes them.
+    pub lines: Vec<(String, u32, u32)>,
+}
+
+/// Returns the lines that a message of the compiler is about.
+fn lines_of(message: &Value) -> Vec<(String, u32, u32)> {
+    let spans = message["spans"].as_array().into_iter().flatten();
+    let place = |span: &Value| {
+        let line = |name: &str| span[name].as_u64().map(|line| line as u32);
+        let file = span["file_name"].as_str()?.to_owned();
+        Some((file, line("line_start")?, line("line_end")?))
+    };
+    spans.filter_map(place).collect()
+}
+
 impl Cargo {
     /// Returns the cargo that runs this command, or else the one in the path.
     pub fn from_environment() -> Self {
@@ -99,31 +119,40 @@ impl Cargo {
         Ok(binaries)
     }
 
-    /// Builds the tests without a word, and returns their binaries; an error is the first one of the compiler.
-    pub fn build_silently(&self, arguments: &[OsString]) -> Result<Vec<TestBinary>, String> {
+    /// Builds the tests without a word, and returns their binaries.
+    pub fn build_silently(&self, arguments: &[OsString]) -> Result<Vec<TestBinary>, BuildFailure> {
         let mut build = self.command(["test", "--no-run", "--message-format", "json"]);
         build.args(&self.options.arguments);
         build.args(self.file_arguments()).args(arguments);
         let environment = self.options.environment.iter();
         build.envs(environment.map(|(name, value)| (name, value)));
         let output = build.stdin(Stdio::null()).output();
-        let output = output.map_err(|cause| self.not_started(cause).to_string())?;
+        let output = output.map_err(|cause| BuildFailure {
+            why: self.not_started(cause).to_string(),
+            lines: Vec::new(),
+        })?;
         let lines = output.stdout.split(|byte| *byte == b'\n');
         let messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-        let (mut binaries, mut problem) = (Vec::new(), None);
+        let (mut binaries, mut problem, mut places) = (Vec::new(), None, Vec::new());
         for message in messages {
             binaries.extend(TestBinary::from_message(&message));
             let text = message["message"]["message"].as_str();
             let is_error = message["message"]["level"] == "error";
             problem = problem.or(text.filter(|_| is_error).map(str::to_owned));
+            if is_error {
+                places.extend(lines_of(&message["message"]));
+            }
         }
         match output.status.success() {
             true => Ok(binaries),
-            false => Err(problem.unwrap_or_else(|| {
-                let text = printed(&output);
-                let line = text.lines().rfind(|line| line.starts_with("error"));
-                line.unwrap_or("the build failed").to_owned()
-            })),
+            false => Err(BuildFailure {
+                why: problem.unwrap_or_else(|| {
+                    let text = printed(&output);
+                    let line = text.lines().rfind(|line| line.starts_with("error"));
+                    line.unwrap_or("the build failed").to_owned()
+                }),
+                lines: places,
+            }),
         }
     }
 

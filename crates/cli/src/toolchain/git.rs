@@ -137,6 +137,18 @@ impl Repository {
         git(&self.root, &arguments)
     }
 
+    /// Returns the names of tracked files that match a pattern.
+    pub fn tracked(&self, pattern: &str) -> Result<Vec<String>, GitProblem> {
+        let list = git(&self.root, &["ls-files", "-z", "--", pattern])?;
+        let names = list.split('\0').filter(|name| !name.is_empty());
+        Ok(names.map(str::to_owned).collect())
+    }
+
+    /// Returns the text of a file of the working tree; one that is gone or no text is empty.
+    pub fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.root.join(file)).unwrap_or_default()
+    }
+
     /// Returns the names of files that git neither tracks nor ignores.
     pub fn untracked(&self) -> Result<Vec<String>, GitProblem> {
         let list = git(

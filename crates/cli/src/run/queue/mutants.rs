@@ -202,7 +202,7 @@ pub fn judge(
         let (sender, judged) = mpsc::channel();
         let (runner, change, count) = (&runner, &job.change, tests.len());
         scope.spawn(move || {
-            let judgement = mutant::judge_change(runner, 0, Some(change), 0..count);
+            let judgement = mutant::judge_change(runner, 0, change, 0..count);
             // The receiver may have failed.
             let _ = sender.send(judgement);
         });

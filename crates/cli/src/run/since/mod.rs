@@ -35,6 +35,8 @@ const WITHOUT_EFFECT: [&str; 6] = [
     "RADDLE_REPORT",
     "RADDLE_SINCE",
 ];
+/// Maximum number of functions of one name of which any may be the one that is called.
+const MOST_NAMESAKES: usize = 3;
 /// Extensions of files that no test is taken to read when it runs: what the compiler has read is in the binary.
 const NOT_READ: [&str; 2] = ["rs", "md"];
 
@@ -105,6 +107,11 @@ impl Since {
         Ok(since)
     }
 
+    /// Returns the folder that the places of requirements begin in.
+    pub fn sources(&self) -> &Path {
+        &self.repository.root
+    }
+
     /// Returns the last recorded version that is the given one or before it.
     fn find_base(&self) -> Result<Option<Base>, GitProblem> {
         let known = self.file.versions(PATIENCE).unwrap_or_else(|problem| {
@@ -128,16 +135,18 @@ impl Since {
             });
         let read = |(test, text): (String, String)| Some((test, TestRecord::parse(&text)?));
         let map = LineMap::from_diff(&self.repository.diff(&commit)?);
-        let mut near = Vec::new();
+        let (mut near, mut called) = (Vec::new(), BTreeSet::new());
         for (file, changed) in map.changed() {
-            let source = std::fs::read_to_string(self.repository.root.join(file));
-            let items = lines::items(&source.unwrap_or_default(), changed);
+            let source = self.repository.read(file);
+            let items = lines::items(&source, changed);
             near.extend(
                 items
                     .into_iter()
                     .map(|(first, last)| (file.to_owned(), first, last)),
             );
+            called.append(&mut lines::calls(&source, changed));
         }
+        near.extend(self.definitions(&called)?);
         let untracked = self.repository.untracked()?;
         near.extend(untracked.iter().map(|file| (file.clone(), 1, u32::MAX)));
         let files = map.files().map(str::to_owned).chain(untracked).collect();
@@ -148,6 +157,26 @@ impl Since {
             files,
             records: records.into_iter().filter_map(read).collect(),
         }))
+    }
+
+    /// Returns the lines of the functions with these names: what new lines call does what it does for them. A name that
+    /// many functions have says nothing.
+    fn definitions(&self, names: &BTreeSet<String>) -> Result<Vec<(String, u32, u32)>, GitProblem> {
+        let mut found: BTreeMap<String, Vec<(String, u32, u32)>> = BTreeMap::new();
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        for file in self.repository.tracked("*.rs")? {
+            let source = self.repository.read(&file);
+            for (name, (first, last)) in lines::definitions(&source, names) {
+                found
+                    .entry(name)
+                    .or_default()
+                    .push((file.clone(), first, last));
+            }
+        }
+        let few = found.into_values().filter(|it| it.len() <= MOST_NAMESAKES);
+        Ok(few.flatten().collect())
     }
 
     /// Decides which tests run, and in which order. `settings` are the variables that flags set.

@@ -51,7 +51,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    fn class(self) -> &'static str {
+    pub(super) fn class(self) -> &'static str {
         match self {
             Mark::Good => "good",
             Mark::Bad => "bad",
@@ -63,20 +63,28 @@ impl Mark {
 
 /// Returns the page, with the numbers of outcomes in words.
 pub fn page(summary: &str, files: &[ChangedFile]) -> String {
-    let mut page = format!(
+    let mut body = String::new();
+    files.iter().for_each(|file| add_file(&mut body, file));
+    document("Changes and what the tests notice", summary, &body)
+}
+
+/// Returns a page with a title, a line below it, and the rest.
+pub(super) fn document(title: &str, summary: &str, body: &str) -> String {
+    format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>Changes and what the tests notice</title>\n<style>\n{BASE}{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1>Changes and what the tests notice</h1>\n<p class=\"muted\">{}</p>\n",
+         <title>{title}</title>\n<style>\n{BASE}{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <h1>{title}</h1>\n<p class=\"muted\">{}</p>\n{body}</main>\n</body>\n</html>\n",
         escaped(summary)
-    );
-    for file in files {
-        let _ = writeln!(page, "<section>\n<h2>{}</h2>", escaped(&file.name));
-        add_lines(&mut page, &file.lines);
-        page += "</section>\n";
-    }
-    page + "</main>\n</body>\n</html>\n"
+    )
+}
+
+/// Appends a file with its notes.
+pub(super) fn add_file(page: &mut String, file: &ChangedFile) {
+    let _ = writeln!(page, "<section>\n<h2>{}</h2>", escaped(&file.name));
+    add_lines(page, &file.lines);
+    page.push_str("</section>\n");
 }
 
 fn add_lines(page: &mut String, lines: &[ChangedLine]) {
@@ -126,7 +134,7 @@ fn add_note(page: &mut String, note: &Note) {
     };
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

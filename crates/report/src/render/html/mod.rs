@@ -8,6 +8,7 @@ pub mod changes;
 mod document;
 mod folder;
 mod frame;
+pub mod since;
 
 pub use document::{Document, Excerpts, Summary};
 pub use folder::{Rebuilt, add, rebuild, remove, write};

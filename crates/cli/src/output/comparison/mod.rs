@@ -1,5 +1,7 @@
 //! What a run with `--since` prints about the earlier version.
 
+pub mod page;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
@@ -83,8 +85,8 @@ pub fn print(
     }
 }
 
-/// Returns what is new in a test.
-fn text(name: &str, news: &News) -> String {
+/// Returns how the requirements of a test differ, in one line.
+fn summary(news: &News) -> String {
     let News {
         covered,
         open,
@@ -105,11 +107,16 @@ fn text(name: &str, news: &News) -> String {
     if !gone.is_empty() {
         parts.push(format!("{} gone", gone.len()));
     }
-    let mut text = format!("{name}: {}\n", parts.join("; "));
+    parts.join("; ")
+}
+
+/// Returns what is new in a test.
+fn text(name: &str, news: &News) -> String {
+    let mut text = format!("{name}: {}\n", summary(news));
     for (kind, goals) in [
-        ("new, not covered yet", open),
-        ("not covered in this run", not_again),
-        ("gone", gone),
+        ("new, not covered yet", &news.open),
+        ("not covered in this run", &news.not_again),
+        ("gone", &news.gone),
     ] {
         for goal in goals.iter().take(MAX_LISTED) {
             text += &format!("  {kind}: {}\n", in_words(goal));

@@ -84,7 +84,8 @@ pub fn call<P: Perform>(
     object: impl FnOnce(&mut World) -> ObjectId,
 ) -> Reply {
     let call = call.into();
-    let operation = |world: &mut World| Operation::Call {
+    // Moved: a call in memory is written in smaller parts than it is read, which stalls the processor.
+    let operation = move |world: &mut World| Operation::Call {
         object: object(world),
         call,
     };

@@ -23,10 +23,13 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Adds a thread without a coroutine.
+    /// Adds a thread without a coroutine. Its clock begins as that of its creator; the first thread of an execution
+    /// has none.
     #[inline(always)]
-    pub(super) fn add(&mut self, thread: ThreadId, name: Option<Arc<str>>, clock: Clock) {
+    pub(super) fn add(&mut self, thread: ThreadId, name: Option<Arc<str>>, creator: ThreadId) {
         debug_assert_eq!(self.len, thread.index());
+        let clock = self.get(creator.index());
+        let clock = clock.map_or_else(Clock::default, |creator| creator.clock);
         if self.len == self.places.len() {
             self.grow();
         }

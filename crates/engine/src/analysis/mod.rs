@@ -8,3 +8,4 @@ pub mod load_buffering;
 pub mod manners;
 pub mod minimise;
 pub(crate) mod outlook;
+pub mod race_kinds;

@@ -11,7 +11,6 @@
 //! Test Case Generation*, 2015), locksets Savage et al. (Eraser, TOCS 1997), witnesses Mathur et al.
 //! (*Optimal Prediction of Synchronization-Preserving Races*, POPL 2021).
 
-pub mod blocks;
 mod decided;
 pub mod predict;
 mod traced;

@@ -7,6 +7,9 @@ pub mod alloc;
 pub mod cell;
 #[cfg(feature = "check")]
 mod choose;
+mod declared;
+#[cfg(feature = "check")]
+mod entered;
 pub mod future;
 pub mod hint;
 mod label;
@@ -52,6 +55,8 @@ pub use raddle_engine::alternatives::{
 #[cfg(feature = "check")]
 pub use raddle_engine::coverage::{Metric, Metrics};
 #[cfg(feature = "check")]
+pub use raddle_engine::race_kinds::{Blocks, Conflicts, DataSets, RaceKind, RaceModel, SyncOrder};
+#[cfg(feature = "check")]
 pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleStep, TokenError};
 #[cfg(feature = "check")]
 pub use raddle_macros::test;
@@ -59,9 +64,9 @@ pub use raddle_macros::test;
 pub use raddle_report::{
     Advice, CellAccess, ClassGrowth, CodePlace, Completeness, Coverage, CoverageCounts,
     CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate, Failure,
-    FailureKind, Guarantee, Layout, Mark, Minimised, Place, Prospect, Receive, RecordedExecution,
-    Report, Search, SearchLimit, Source, StdTrace, Trace, TraceSpan, TraceStep, TraceThread,
-    Unseen, Wait,
+    FailureKind, Guarantee, Layout, Mark, Minimised, Place, Prospect, Race, RaceAccess, Receive,
+    RecordedExecution, Report, Search, SearchLimit, Source, StdTrace, Trace, TraceSpan, TraceStep,
+    TraceThread, Unseen, Wait,
 };
 
 /// Names of an earlier release, kept for one more release.

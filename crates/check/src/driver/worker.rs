@@ -294,7 +294,7 @@ impl<'a> Worker<'a, '_> {
                 Some(finding) => over = self.add_failure(&finding, name),
                 // No time is left to look at an execution that was cut.
                 None if is_cut => {}
-                None if !self.may_be_suspicious() => self.predict(),
+                None if !self.may_be_suspicious() => over = self.predict(),
                 None => {
                     if let Some(order) = self.lock_order() {
                         let level = self.checker.lock_order;
@@ -304,7 +304,7 @@ impl<'a> Worker<'a, '_> {
                         over |= self.add_suspicion(&leak, self.checker.leaks, name);
                     }
                     self.suspect_early_frees();
-                    self.predict();
+                    over |= self.predict();
                 }
             }
             self.context.clean_up();
@@ -642,7 +642,8 @@ impl<'a> Worker<'a, '_> {
     /// Adds a failure to the report; returns true if the check is over.
     #[cold]
     pub(super) fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
-        let failure = self.named_failure(finding, name);
+        let mut failure = self.named_failure(finding, name);
+        self.name_races(&mut failure);
         let key = failure.gist();
         let known = self.failed_before(failure.kind)
             || self.seen.contains(&key)

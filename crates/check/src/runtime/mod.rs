@@ -11,6 +11,7 @@ mod cells;
 mod clock;
 mod coroutine;
 pub(crate) mod deadline;
+pub mod declarations;
 mod early_frees;
 mod environment;
 pub(crate) mod fatal;
@@ -169,6 +170,10 @@ pub struct Context {
     std_locals: RefCell<std_locals::StdLocals>,
     names_variables: Cell<bool>,
     reuses_memory: Cell<bool>,
+    /// True when declarations and uses of the data in locks are recorded.
+    keeps_data_uses: Cell<bool>,
+    /// Values whose parts the program declares to belong together: the execution, a name and addresses.
+    structs: RefCell<Vec<(u64, String, std::ops::Range<usize>)>>,
     /// Registers the stamps of the check; `None` for programs that do not use raddle's types.
     registration: RefCell<Option<Registration>>,
     intrusions: Arc<Intrusions>,
@@ -226,6 +231,8 @@ impl Context {
             std_locals: RefCell::default(),
             names_variables: Cell::new(false),
             reuses_memory: Cell::new(false),
+            keeps_data_uses: Cell::new(false),
+            structs: RefCell::default(),
             registration: RefCell::new(registration),
             intrusions: intrusions.unwrap_or_default(),
             marks_before: Cell::new(0),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use raddle_engine::coverage::{Metric, Metrics};
+use raddle_engine::race_kinds::RaceModel;
 use raddle_engine::strategy::Reductions;
 use raddle_engine::strategy::Sampler;
 use raddle_engine::{Exploration, Limits, Policy, Schedule};

@@ -2,6 +2,7 @@
 
 pub(crate) mod context;
 mod foreign;
+pub(crate) mod kind_of_race;
 mod livelock;
 mod lock_order;
 pub(crate) mod marks;

@@ -26,6 +26,7 @@ pages! {
     races = "races.md"
     linearizability = "linearizability.md"
     predictions = "predictions.md"
+    race_classes = "race-classes.md"
     coverage = "coverage.md"
     mutants = "mutants.md"
     between_runs = "between-runs.md"

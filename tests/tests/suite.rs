@@ -19,6 +19,7 @@ mod near_change;
 mod ourselves;
 mod pages;
 mod ported;
+mod race_classes;
 mod replaying;
 mod requirement;
 mod resume;

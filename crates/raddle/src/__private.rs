@@ -4,7 +4,8 @@ use std::fmt::Debug;
 
 use raddle_check::Checker;
 
-pub use crate::labelled::label;
+pub use crate::entered::{Entered, Value, WithDebug, WithoutDebug};
+pub use crate::labelled::{data_set, data_struct, label};
 pub use crate::reached::{is_checked, pass};
 pub use raddle_check::runtime::LocalId;
 pub use raddle_check::{reading, run_observed, with_mutant};

@@ -65,6 +65,34 @@ pub fn label(labelled: &(impl Labelled + ?Sized), name: fmt::Arguments<'_>) {
     }
 }
 
+/// Declares that some values belong together in the running execution, if there is one.
+pub fn data_set(name: &str, members: &[&dyn Labelled]) {
+    let Some(context) = current() else { return };
+    let datum = |member: &&dyn Labelled| {
+        let Thing(Some((identity, made, state))) = member.thing() else {
+            return None;
+        };
+        match state {
+            LabelState::Object(object) => Some(context.datum_of_object(identity, made, object)),
+            LabelState::Location(initial) => {
+                Some(context.datum_of_location(identity, made, initial))
+            }
+            LabelState::Cell => context.datum_of_cell(identity, &made),
+        }
+    };
+    let _aside = raddle_check::runtime::alloc::aside();
+    let data = members.iter().filter_map(datum).collect();
+    context.declare_set(name.to_owned(), data);
+}
+
+/// Declares that the controlled values in a struct belong together in the running execution, if there is one.
+pub fn data_struct<T: ?Sized>(name: &str, object: &T) {
+    let Some(context) = current() else { return };
+    let start = std::ptr::from_ref(object).addr();
+    let _aside = raddle_check::runtime::alloc::aside();
+    context.declare_struct(name.to_owned(), start..start + size_of_val(object));
+}
+
 macro_rules! pointers {
     ($($pointer:ty)*) => {$(
         impl<T: Labelled + ?Sized> Labelled for $pointer {

@@ -7,6 +7,9 @@ pub mod alloc;
 pub mod cell;
 #[cfg(feature = "check")]
 mod choose;
+mod declared;
+#[cfg(feature = "check")]
+mod entered;
 pub mod future;
 pub mod hint;
 mod ignored;
@@ -58,6 +61,8 @@ pub use raddle_engine::coverage::{Metric, Metrics};
 #[cfg(feature = "check")]
 pub use raddle_engine::partial::{LogLine, LogPlace, PartialTrace, PartialTraceError, ThreadLog};
 #[cfg(feature = "check")]
+pub use raddle_engine::race_kinds::{Blocks, Conflicts, DataSets, RaceKind, RaceModel, SyncOrder};
+#[cfg(feature = "check")]
 pub use raddle_engine::schedule::{CheckName, Schedule, ScheduleError, ScheduleStep, TokenError};
 #[cfg(feature = "check")]
 pub use raddle_macros::test;
@@ -67,8 +72,8 @@ pub use raddle_report::{
     BranchStep, Branches, CellAccess, ClassGrowth, CodePlace, Completeness, Consistency, Coverage,
     CoverageCounts, CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate,
     Failure, FailureKind, Guarantee, Layout, Mark, Minimised, OneSidedResult, Place, Prospect,
-    Receive, RecordedExecution, Report, Search, SearchLimit, Source, StdTrace, Trace, TraceSpan,
-    TraceStep, TraceThread, Unseen, Wait,
+    Race, RaceAccess, Reached, ReachedStates, Receive, RecordedExecution, Report, Search,
+    SearchLimit, Source, StdTrace, Trace, TraceSpan, TraceStep, TraceThread, Unseen, Wait,
 };
 
 /// Names of an earlier release, kept for one more release.

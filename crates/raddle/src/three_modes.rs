@@ -67,6 +67,9 @@ macro_rules! each_primitive {
             spin_loop, "hint::spin_loop", "spun", 1;
             unsafe_cell, "cell::UnsafeCell", "7", 1;
             label, "label!", "0", 1;
+            // Either of two comes first.
+            atomic_block, "atomic_block!", "2", 2;
+            data_set, "data_set!", "0", 1;
         }
     };
 }
@@ -386,6 +389,20 @@ pub(crate) fn label() -> String {
     let lock = Mutex::new(0);
     raddle::label!("count", &lock);
     lock.into_inner().unwrap().to_string()
+}
+
+pub(crate) fn atomic_block() -> String {
+    let count = Mutex::new(0);
+    let add = || raddle::atomic_block!("add", { *count.lock().unwrap() += 1 });
+    together(add, add);
+    raddle::atomic_block!({ count.into_inner().unwrap().to_string() })
+}
+
+pub(crate) fn data_set() -> String {
+    let pair = Arc::new((Mutex::new(0), AtomicU32::new(0)));
+    raddle::data_set!("pair", &pair.0, &pair.1);
+    raddle::data_set!("pair", struct pair);
+    pair.1.load(Relaxed).to_string()
 }
 
 macro_rules! test_each {

@@ -24,7 +24,9 @@ pub use data::exchange;
 pub use data::failure::{Failure, FailureKind};
 pub use data::fold::Fold;
 pub use data::guarantee::{Alone, Completeness, Guarantee};
-pub use data::insight::{CriticalPair, Mark, Minimised, Receive, RecordedExecution, Source, Wait};
+pub use data::insight::{
+    CriticalPair, Mark, Minimised, Race, RaceAccess, Receive, RecordedExecution, Source, Wait,
+};
 pub use data::limit::SearchLimit;
 pub use data::place::{CodePlace, Place};
 pub use data::reached::{Reached, ReachedStates};

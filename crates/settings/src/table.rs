@@ -361,7 +361,12 @@ macro_rules! settings {
             /// cell, one of them a write, that no common lock protects and that only locks order in this execution. More
             /// executions then try to make both at once, and count as runs. A race that one of them has is a failure of the
             /// check; one that none of them has is reported at this level, with the reason. A search that runs every class
-            /// needs no predictions, and reports none.
+            /// needs no predictions of data races, and reports none.
+            ///
+            /// Races in blocks that [`atomic_block!`](https://docs.rs/raddle/latest/raddle/macro.atomic_block.html) declares, and
+            /// of variables that [`data_set!`](https://docs.rs/raddle/latest/raddle/macro.data_set.html) declares to belong
+            /// together, are predicted, too, and confirmed by an execution that fails or gives the blocks values
+            /// that no serial order has.
             predictions(Level): Level = Level::Allow;
             {
                 kind: SettingKind::Choice(&["allow", "warn", "deny"]),
@@ -418,6 +423,25 @@ macro_rules! settings {
                 flag: is("branches", ""),
                 default: "`false`",
                 book: "see [Branches](branches.md); they are printed with the result of the test",
+            }
+
+            /// Parameters of the kinds of race that `predictions` looks for, such as `happens-before`.
+            ///
+            /// Words with commas between them: the order that synchronization makes (`lockset`, `happens-before` or `timestamp`),
+            /// the accesses that conflict (`view`, `writes` or `reads`), the blocks (`declared-blocks` or
+            /// `critical-sections`), and the variables that belong together (`used-together` or `declared-sets`). The
+            /// first word of each is the default.
+            race_model(RaceModel): RaceModel = RaceModel::default();
+            {
+                kind: SettingKind::List(&[
+                    "lockset", "happens-before", "timestamp", "view", "writes", "reads", "declared-blocks",
+                    "critical-sections", "used-together", "declared-sets",
+                ]),
+                option: is("\"happens-before\""),
+                variable: is("RADDLE_RACE_MODEL"),
+                flag: is("race-model", "WORDS"),
+                default: "`lockset,view,declared-blocks,used-together`",
+                book: "see [Kinds of race](race-classes.md#parameters); without `predictions` it has no effect",
             }
 
             /// Level of messages that are never received and values that are never dropped.

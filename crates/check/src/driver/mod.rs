@@ -2,6 +2,7 @@
 
 pub(crate) mod alternatives;
 mod auto;
+mod block_values;
 mod branches;
 pub(crate) mod check;
 mod completeness;
@@ -15,6 +16,7 @@ mod phases;
 mod predictions;
 #[cfg(target_os = "linux")]
 pub(crate) mod processes;
+mod race_kinds;
 mod resume;
 mod run;
 mod saturation;

@@ -1,35 +1,37 @@
 //! Predictions: failures that another order of critical sections or accesses may have, and the executions that
 //! confirm them.
 //!
-//! An execution that passes predicts data races and blocks that are not atomic. For each of them the check runs the
+//! An execution that passes predicts races of four kinds. For each of them the check runs the
 //! predicted order: one that keeps all values if there is one, else one that does not, and for a race at last random
 //! ones that hold each thread back after its access. An execution that fails is run again as a part of the check, so
 //! that its failure has a schedule like any other. A race that no execution confirms is reported at the level of the
-//! setting, with the reason. A block that is not atomic is no failure unless an execution fails.
+//! setting, with the reason; one of a block that the program has not declared is not.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
 
 use raddle_engine::check::Finding;
+use raddle_engine::manners::Decided;
 use raddle_engine::manners::witness::{Values, Witnesses};
-use raddle_engine::manners::{Decided, blocks};
 use raddle_engine::memory::races::Access;
+use raddle_engine::race_kinds::{SyncOrder, consecutive};
 use raddle_engine::strategy::{Dispatcher, Guided, HoldPoint, Holdback, Planned};
-use raddle_engine::{CellId, Execution, Exploration, SiteId};
+use raddle_engine::{CellId, DataSet, Execution, Exploration, SiteId};
 use raddle_report::Failure;
 
 use crate::driver::phases::{Budget, Patience, max_runs};
+use crate::driver::race_kinds::{RaceKinds, SuspectedKind};
 use crate::driver::suspicions::is_examined;
 use crate::driver::worker::{MAX_FAILURES, Worker};
 use crate::runtime::{run_execution, watchdog};
 use crate::settings::options::Level;
 
 /// Name of the search in reports of confirmed predictions.
-const NAME: &str = "predicted";
+pub(super) const NAME: &str = "predicted";
 /// Maximum number of races predicted for one pair of places: one may be impossible where another is not.
 const MAX_ALIKE: u32 = 3;
 /// Maximum predicted races of one check, and maximum predicted blocks.
-const MAX_PREDICTED: usize = 128;
+pub(super) const MAX_PREDICTED: usize = 128;
 /// Maximum random executions that try to confirm one prediction.
 pub(super) const MAX_RANDOM: u64 = 16;
 /// Maximum accesses of an execution in which races are predicted, and maximum events: all pairs of some are compared.
@@ -39,6 +41,20 @@ const MAX_EVENTS: usize = 20_000;
 /// Two places of a predicted race, in ascending order.
 type Places = [SiteId; 2];
 
+/// Judges an execution, by whether it fails and by the sets of variables that it has declared.
+pub(super) type IsWanted<'w> = dyn FnMut(&mut Exploration, bool, &[DataSet]) -> bool + 'w;
+
+/// The result of an exploration apart from the check's own.
+#[derive(Default)]
+pub(super) struct RanApart {
+    /// Number of runs that were not wanted.
+    runs: u64,
+    /// The plan of the execution that was wanted.
+    plan: Option<Vec<Planned>>,
+    /// True when the strategy has run every class.
+    pub(super) is_exhausted: bool,
+}
+
 /// The predictions of a worker.
 #[derive(Default)]
 pub(crate) struct Predictions {
@@ -47,8 +63,10 @@ pub(crate) struct Predictions {
     races: usize,
     blocks: HashSet<[SiteId; 3]>,
     open: Vec<Prediction>,
+    /// Races in declared blocks and of declared sets.
+    pub(super) kinds: RaceKinds,
     /// True while a plan is run, from which nothing is predicted.
-    is_confirming: bool,
+    pub(super) is_confirming: bool,
     confirmed: HashSet<Places>,
     unconfirmed: Vec<(Places, Failure)>,
 }
@@ -56,7 +74,14 @@ pub(crate) struct Predictions {
 /// A failure that another execution may have.
 struct Prediction {
     plans: Vec<Vec<Planned>>,
-    race: Option<PredictedRace>,
+    of: Predicted,
+}
+
+enum Predicted {
+    /// A failure of a block that the program has not declared.
+    Consecutive,
+    DataRace(Box<PredictedRace>),
+    Kind(Box<SuspectedKind>),
 }
 
 struct PredictedRace {
@@ -94,30 +119,38 @@ impl Worker<'_, '_> {
     #[inline]
     pub(super) fn keep_accesses(&self, executions: u64) {
         if self.recording.is_some() {
-            (self.context).with_exploration(|exploration| exploration.world().keep_accesses(true));
+            self.context.keep_accesses(true);
         } else if self.predicts() {
-            let keep = is_examined(self.explored_before + executions + 1);
-            (self.context).with_exploration(|exploration| exploration.world().keep_accesses(keep));
+            self.context
+                .keep_accesses(is_examined(self.explored_before + executions + 1));
         }
     }
 
-    /// Predicts failures from the execution that has just passed.
+    /// Predicts failures from the execution that has just passed. Returns true if the check is over.
     #[inline]
-    pub(super) fn predict(&mut self) {
+    pub(super) fn predict(&mut self) -> bool {
         if self.predicts() {
             self.look_for_predictions();
         }
+        self.checker.predictions != Level::Allow && self.judge_declared_blocks()
     }
 
     #[cold]
     fn look_for_predictions(&mut self) {
         let mut known = std::mem::take(&mut self.predictions);
+        let sets = self.context.declared_sets();
+        let model = self.checker.race_model;
+        let mut kinds = Vec::new();
         let new = self.context.with_execution(|execution, executions| {
             let is_small = execution.accesses.len() <= MAX_ACCESSES
                 && execution.events.len() <= MAX_EVENTS
                 && execution.threads.len() > 1;
             match is_small && is_examined(self.explored_before + executions) {
-                true => known.look(execution),
+                true => {
+                    let witnesses = Witnesses::of(execution);
+                    kinds = known.kinds.look(execution, &witnesses, model, &sets);
+                    known.look(execution, &witnesses, model.order)
+                }
                 false => Vec::new(),
             }
         });
@@ -130,12 +163,19 @@ impl Worker<'_, '_> {
             };
             known.open.push(Prediction {
                 plans: race.plans,
-                race: Some(PredictedRace {
+                of: Predicted::DataRace(Box::new(PredictedRace {
                     places: race.places,
                     points: race.points,
                     has_witness: race.has_witness,
                     failure: self.named_failure(&finding, NAME),
-                }),
+                })),
+            });
+        }
+        for kind in kinds {
+            let (plans, kind) = self.suspect_kind(kind);
+            known.open.push(Prediction {
+                plans,
+                of: Predicted::Kind(Box::new(kind)),
             });
         }
         self.predictions = known;
@@ -153,9 +193,43 @@ impl Worker<'_, '_> {
             || !self.predictions.open.is_empty() && self.confirm_all(body, place)
     }
 
+    /// Adds a race that the replayed execution has, with the plan of that execution.
+    pub(super) fn add_kind(&mut self, plan: Vec<Planned>, kind: SuspectedKind) {
+        self.predictions.open.push(Prediction {
+            plans: vec![plan],
+            of: Predicted::Kind(Box::new(kind)),
+        });
+    }
+
+    /// Tries to confirm the races in declared blocks after a search that has run every class, which has seen all other
+    /// failures.
+    pub(crate) fn confirm_kinds(
+        &mut self,
+        body: &(dyn Fn() + Sync),
+        place: &'static Location<'static>,
+    ) {
+        let is_kind = |prediction: &Prediction| matches!(prediction.of, Predicted::Kind(_));
+        self.predictions.open.retain(is_kind);
+        self.predictions.unconfirmed.clear();
+        if !self.predictions.open.is_empty() {
+            self.confirm_all(body, place);
+        }
+        self.report_unconfirmed();
+    }
+
     #[cold]
     fn confirm_all(&mut self, body: &(dyn Fn() + Sync), place: &'static Location<'static>) -> bool {
-        for Prediction { plans, race } in std::mem::take(&mut self.predictions.open) {
+        for Prediction { plans, of } in std::mem::take(&mut self.predictions.open) {
+            let race = match of {
+                Predicted::Consecutive => None,
+                Predicted::DataRace(race) => Some(race),
+                Predicted::Kind(kind) => {
+                    if self.confirm_kind(plans, *kind, body, place) {
+                        return true;
+                    }
+                    continue;
+                }
+            };
             let confirmed = &mut self.predictions.confirmed;
             if race
                 .as_ref()
@@ -176,7 +250,7 @@ impl Worker<'_, '_> {
                         return true;
                     }
                 }
-                (None, Some(race)) => self.predictions.leave(race, runs),
+                (None, Some(race)) => self.predictions.leave(*race, runs),
                 (None, None) => {}
             }
         }
@@ -192,54 +266,80 @@ impl Worker<'_, '_> {
         body: &(dyn Fn() + Sync),
         place: &'static Location<'static>,
     ) -> (u64, Option<Vec<Planned>>) {
+        self.wanted_plan(plans, points, body, place, &mut |_, fails, _| fails)
+    }
+
+    /// Runs some plans, and then random executions that hold threads back at some points. Returns the plan of the first
+    /// execution that is wanted, and the number of random ones. All of them count as runs.
+    pub(super) fn wanted_plan(
+        &self,
+        plans: &[Vec<Planned>],
+        points: &[HoldPoint],
+        body: &(dyn Fn() + Sync),
+        place: &'static Location<'static>,
+        is_wanted: &mut IsWanted<'_>,
+    ) -> (u64, Option<Vec<Planned>>) {
         for plan in plans {
             let strategy = Dispatcher::other(Guided::new(plan.clone()));
-            if let (_, Some(plan)) = self.first_failure(strategy, 1, body, place) {
-                return (0, Some(plan));
+            let ran = self.run_apart(strategy, 1, body, place, is_wanted);
+            if ran.plan.is_some() {
+                return (0, ran.plan);
             }
         }
         if points.is_empty() {
             return (0, None);
         }
-        let strategy = Holdback::new(points.to_vec(), self.checker.seed);
-        self.first_failure(Dispatcher::other(strategy), MAX_RANDOM, body, place)
+        let strategy = Dispatcher::other(Holdback::new(points.to_vec(), self.checker.seed));
+        let ran = self.run_apart(strategy, MAX_RANDOM, body, place, is_wanted);
+        (ran.runs, ran.plan)
     }
 
-    /// Runs the program in an exploration of its own up to the first failure. Returns the number of runs, and the plan
-    /// of the failure.
-    fn first_failure(
+    /// Runs the program in an exploration of its own up to the first execution that is wanted, or up to the end of the
+    /// strategy or the check.
+    pub(super) fn run_apart(
         &self,
         strategy: Dispatcher,
         runs: u64,
         body: &(dyn Fn() + Sync),
         place: &'static Location<'static>,
-    ) -> (u64, Option<Vec<Planned>>) {
+        is_wanted: &mut IsWanted<'_>,
+    ) -> RanApart {
         let exploration = Exploration::new(strategy, self.checker.limits());
         let context = self.checker.context(exploration, self.fatal.clone());
         context.share_places(&self.context.places());
+        context.keep_accesses(true);
         let _watch = watchdog::watch(&context, self.checker.watchdog, self.deadline);
-        for run in 0..runs {
+        let mut ran = RanApart::default();
+        while ran.runs < runs {
             // A run that fails is repeated by the check.
             let runs_after = self.context.with_exploration(|e| e.runs()) + 1;
-            let is_spent = runs_after >= max_runs(self.checker);
-            let is_late = self.deadline.is_past() || context.progress().is_late();
-            if is_spent || is_late || !run_execution(&context, body, place) {
-                return (run, None);
+            let is_spent = runs_after >= max_runs(self.checker) && !self.checker.replays();
+            if is_spent || self.deadline.is_past() || context.progress().is_late() {
+                break;
             }
-            let failing = context.with_exploration(|exploration| {
+            if !run_execution(&context, body, place) {
+                ran.is_exhausted = context.with_exploration(|exploration| exploration.exhausted());
+                break;
+            }
+            let fails = context.with_exploration(|exploration| {
                 let finding = exploration.finish();
-                let fails = finding.is_some_and(|it| !matches!(*it, Finding::Nondeterminism(_)));
+                finding.is_some_and(|it| !matches!(*it, Finding::Nondeterminism(_)))
+            });
+            let sets = context.declared_sets();
+            ran.plan = context.with_exploration(|exploration| {
+                let is_wanted = is_wanted(exploration, fails, &sets);
                 let execution = exploration.execution();
-                fails.then(|| Planned::of(execution, 0..execution.events.len()))
+                is_wanted.then(|| Planned::of(execution, 0..execution.events.len()))
             });
             context.clean_up();
             self.context
                 .with_exploration(|exploration| exploration.add_runs(1));
-            if failing.is_some() {
-                return (run, failing);
+            if ran.plan.is_some() {
+                break;
             }
+            ran.runs += 1;
         }
-        (runs, None)
+        ran
     }
 
     /// Runs a plan as an execution of the check. Returns true if the check is over.
@@ -274,15 +374,19 @@ impl Worker<'_, '_> {
         let Predictions {
             confirmed,
             unconfirmed,
+            kinds,
             ..
         } = std::mem::take(&mut self.predictions);
-        for (places, failure) in unconfirmed {
+        let unconfirmed = unconfirmed.into_iter();
+        let unconfirmed = unconfirmed.filter(|(places, _)| !confirmed.contains(places));
+        let unconfirmed = unconfirmed.map(|(_, failure)| failure);
+        for failure in unconfirmed.chain(kinds.unconfirmed()) {
             let list = match self.checker.predictions {
                 Level::Deny => &mut self.report.failures,
                 _ => &mut self.report.warnings,
             };
             let is_known = list.iter().any(|other| other.message == failure.message);
-            if !confirmed.contains(&places) && !is_known && list.len() < MAX_FAILURES {
+            if !is_known && list.len() < MAX_FAILURES {
                 list.push(failure);
             }
         }
@@ -292,15 +396,20 @@ impl Worker<'_, '_> {
 impl Predictions {
     /// Adds the blocks that an execution predicts, and returns the races. Earlier executions have predicted none of
     /// them.
-    fn look(&mut self, execution: &Execution) -> Vec<NewRace> {
-        let witnesses = Witnesses::of(execution);
+    fn look(
+        &mut self,
+        execution: &Execution,
+        witnesses: &Witnesses<'_>,
+        order: SyncOrder,
+    ) -> Vec<NewRace> {
         let left = MAX_PREDICTED.saturating_sub(self.blocks.len());
-        let blocks = blocks::broken(execution, &witnesses, &mut self.blocks, left);
+        let blocks = consecutive::broken(execution, witnesses, &mut self.blocks, left);
         self.open.extend(blocks.into_iter().map(|block| Prediction {
             plans: vec![block.plan],
-            race: None,
+            of: Predicted::Consecutive,
         }));
-        if execution.accesses.is_empty() {
+        // Every other order has the data races of the execution only.
+        if execution.accesses.is_empty() || order != SyncOrder::Lockset {
             return Vec::new();
         }
         let mut new = Vec::new();

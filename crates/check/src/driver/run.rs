@@ -124,8 +124,8 @@ pub(crate) fn run_reporting(
     if phases.peek().is_some() || rest.is_some() || goes_on.is_some() {
         exploration.compare_classes();
     }
-    exploration.world().keep_accesses(checker.replays());
     let context = checker.context(exploration, fatal.clone());
+    context.keep_accesses(checker.replays());
     context.share_places(&places);
     let names = checker.names_variables || checker.branches || checker.is_directed();
     context.name_variables(names);
@@ -246,9 +246,11 @@ pub(crate) fn run_reporting(
         worker.confirm(body, place, last);
         worker.follow_guidelines(body, place);
     }
-    // A search that has run every class has seen every race.
+    // A search that has run every class has seen every data race, but has compared no values of blocks.
     if !stopped {
         worker.report_unconfirmed();
+    } else if !worker.is_over && !events::is_interrupted() {
+        worker.confirm_kinds(body, place);
     }
     // A search that has run every class has run one order of a free and a use in each.
     let goes_on = worker.report.failures.is_empty() || checker.keep_going;

@@ -349,8 +349,7 @@ impl<'a> Worker<'a, '_> {
             }
             self.suspect_early_frees();
         }
-        self.predict();
-        over
+        self.predict() || over
     }
 
     /// Stops the phase of all workers, because its budget is spent.
@@ -669,7 +668,8 @@ impl<'a> Worker<'a, '_> {
     /// Adds a failure to the report; returns true if the check is over.
     #[cold]
     pub(super) fn add_failure(&mut self, finding: &Finding, name: &'static str) -> bool {
-        let failure = self.named_failure(finding, name);
+        let mut failure = self.named_failure(finding, name);
+        self.name_races(&mut failure);
         let key = failure.gist();
         let known = self.failed_before(failure.kind)
             || self.seen.contains(&key)

@@ -227,7 +227,12 @@ impl Context {
 
     /// Returns the cell of a value in this execution.
     #[inline]
-    fn cell(&self, world: &mut World, identity: &Identity, made: &Made) -> Result<CellId, Fault> {
+    pub(super) fn cell(
+        &self,
+        world: &mut World,
+        identity: &Identity,
+        made: &Made,
+    ) -> Result<CellId, Fault> {
         match identity.get(self.stamp()) {
             Some(index) => Ok(CellId::new(index)),
             None => self.first_use(world, identity, made),

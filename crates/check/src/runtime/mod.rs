@@ -11,6 +11,7 @@ mod cells;
 mod clock;
 mod coroutine;
 pub(crate) mod deadline;
+pub mod declarations;
 mod early_frees;
 mod environment;
 pub(crate) mod fatal;
@@ -173,6 +174,10 @@ pub struct Context {
     reuses_memory: Cell<bool>,
     /// True when accesses of ignored locations are left out of the search.
     ignores: Cell<bool>,
+    /// True when declarations and uses of the data in locks are recorded.
+    keeps_data_uses: Cell<bool>,
+    /// Values whose parts the program declares to belong together: the execution, a name and addresses.
+    structs: RefCell<Vec<(u64, String, std::ops::Range<usize>)>>,
     /// Registers the stamps of the check; `None` for programs that do not use raddle's types.
     registration: RefCell<Option<Registration>>,
     intrusions: Arc<Intrusions>,
@@ -233,6 +238,8 @@ impl Context {
             names_variables: Cell::new(false),
             ignores: Cell::new(false),
             reuses_memory: Cell::new(false),
+            keeps_data_uses: Cell::new(false),
+            structs: RefCell::default(),
             registration: RefCell::new(registration),
             intrusions: intrusions.unwrap_or_default(),
             marks_before: Cell::new(0),

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::coverage::{Metric, Metrics};
 use raddle_engine::partial::PartialTrace;
+use raddle_engine::race_kinds::RaceModel;
 use raddle_engine::strategy::Reductions;
 use raddle_engine::strategy::Sampler;
 use raddle_engine::{Exploration, Limits, Policy, Schedule};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use raddle_engine::Schedule;
 use raddle_engine::coverage::{Metrics, UnknownMetric};
+use raddle_engine::race_kinds::{RaceModel, UnknownWord};
 use raddle_engine::strategy::Reductions;
 use raddle_report::Guarantee;
 use raddle_settings::Value;
@@ -117,6 +118,7 @@ from_value! {
         "off" => Log::Off,
         _ => Log::Progress,
     }),
+    RaceModel: Value::Text(words) => words.parse().map_err(|error: UnknownWord| error.to_string()),
     Schedule: Value::Text(text) => environment::schedule(text),
     Mutant: Value::Text(text) => text.parse(),
     Guarantee: Value::Guarantee { name, bound } => Ok(match name {

@@ -11,3 +11,4 @@ pub mod manners;
 pub mod minimise;
 pub(crate) mod outlook;
 pub mod partial;
+pub mod race_kinds;

@@ -6,6 +6,7 @@
 //! returns the exact name of the class and [`Execution::fingerprint`] a name of 64 bits.
 
 use super::access::{Access, Conflict};
+use super::declared::Declared;
 use super::event::Event;
 use super::events::Events;
 use super::fault::{MemoryError, Panic};
@@ -91,6 +92,8 @@ pub struct Execution {
     pub cells: usize,
     /// Every access of a cell, if they are kept; see [`World::keep_accesses`](crate::World::keep_accesses).
     pub accesses: Vec<(CellId, Access)>,
+    /// Declarations of the program, if accesses are kept and it has made any.
+    pub declared: Option<Box<Declared>>,
     /// First conflict between two accesses of a cell.
     pub conflict: Option<Conflict>,
     /// First use of memory that was freed, dropped or never allocated.
@@ -142,6 +145,7 @@ impl Execution {
         self.panics.clear();
         self.cells = 0;
         self.accesses.clear();
+        self.declared = None;
         self.conflict = None;
         self.memory_error = None;
         self.is_over = false;

@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod change;
 pub(crate) mod choice;
+pub(crate) mod declared;
 pub(crate) mod ending;
 pub(crate) mod estimate;
 pub(crate) mod event;

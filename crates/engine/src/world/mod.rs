@@ -10,6 +10,7 @@ mod awaits;
 mod barriers;
 mod beside_polls;
 mod cells;
+mod declarations;
 mod ignored;
 mod perform;
 mod policy;

@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::object::{self, Object, mutex::Call};
@@ -50,8 +50,11 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     stamp: u64,
     /// True when the thread was panicking already when it took the lock.
     panicking: WideBool,
-    /// 1 when the data was used since, so that a wait is for a condition of the data.
-    looked: AtomicUsize,
+    /// 1 when the data was borrowed since, so that a wait is for a condition of the data. Two halves of a word, which
+    /// has no padding.
+    looked: AtomicU32,
+    /// 1 when the data was borrowed mutably since.
+    changed: AtomicU32,
     place: &'static Location<'static>,
 }
 
@@ -209,7 +212,8 @@ impl<T: ?Sized> Mutex<T> {
             raw: Some(raw),
             stamp: 0,
             panicking,
-            looked: AtomicUsize::new(0),
+            looked: AtomicU32::new(0),
+            changed: AtomicU32::new(0),
             place,
         };
         or_poisoned(guard, self.poisoned.load(Ordering::Relaxed))
@@ -241,7 +245,8 @@ impl<T: ?Sized> Mutex<T> {
             raw: Some(raw),
             stamp: context.stamp(),
             panicking: WideBool::new(context.is_unwinding()),
-            looked: AtomicUsize::new(0),
+            looked: AtomicU32::new(0),
+            changed: AtomicU32::new(0),
             place,
         };
         or_poisoned(guard, poisoned)
@@ -287,7 +292,21 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 
     /// True when the data was used since the lock was taken.
     pub(super) fn has_looked(&self) -> bool {
-        self.looked.load(Ordering::Relaxed) != 0
+        self.looked.load(Ordering::Relaxed) != 0 || self.has_changed()
+    }
+
+    /// True when the data may have been changed since the lock was taken.
+    fn has_changed(&self) -> bool {
+        self.changed.load(Ordering::Relaxed) != 0
+    }
+
+    /// Records how the data was used, right before the lock is released.
+    #[inline]
+    fn note_use(&self, context: &Context) {
+        if self.has_looked() {
+            let lock = |world: &mut World| self.lock.object(context, world);
+            context.note_data_use(self.has_changed(), lock);
+        }
     }
 
     /// Returns the data, without counting as a use of it.
@@ -304,6 +323,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         place: &'static Location<'static>,
     ) -> GivenBack<'a, T> {
         self.raw = None;
+        self.note_use(context);
         let unlock = Call::Unlock { poison: false };
         self.lock.call(context, place, unlock);
         let given_back = GivenBack {
@@ -367,6 +387,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
             Some(context) if context.stamp() == self.stamp => {
                 // Before the unlocking operation, which may let another thread take the lock.
                 self.raw = None;
+                self.note_use(context);
                 let is_unwinding = context.is_unwinding() && !context.has_stopped();
                 let poison = protocol::lock::poisons(self.panicking.get(), is_unwinding);
                 self.lock.call(context, self.place, Call::Unlock { poison });
@@ -394,7 +415,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        *self.looked.get_mut() = 1;
+        *self.changed.get_mut() = 1;
         // SAFETY: this guard has the lock and is borrowed exclusively.
         unsafe { &mut *self.lock.data.get() }
     }

@@ -6,7 +6,7 @@ use raddle_engine::Schedule;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::data::insight::{CriticalPair, Mark, Minimised, Receive, RecordedExecution, Wait};
+use crate::data::insight::{CriticalPair, Mark, Minimised, Race, Receive, RecordedExecution, Wait};
 use crate::data::trace::Trace;
 
 /// Kind of a failure.
@@ -46,9 +46,17 @@ pub enum FailureKind {
     Hang,
     /// Two accesses to a cell, at least one of them a write, without a happens-before edge.
     DataRace,
-    /// Two accesses to a cell that no common lock protects. They did not race, and no execution was found in which they
-    /// do.
+    /// Accesses that could race, although no execution was found that shows it: two of one cell that no common
+    /// lock protects, or those of a race in a block or of variables that belong together.
     UnconfirmedRace,
+    /// Another thread's use of a variable between two uses of it in a block, with values that no serial order of the
+    /// blocks has.
+    BlockRace,
+    /// Two unordered uses of variables that belong together, in an execution that fails.
+    MultiDataRace,
+    /// Other threads' uses of variables that belong together between two uses of them in a block, with values that no
+    /// serial order of the blocks has.
+    MultiDataBlockRace,
     /// A thread used memory that was freed, dropped or never initialised.
     UseAfterFree,
     /// A native program freed a block that was freed before.
@@ -88,6 +96,9 @@ impl fmt::Display for FailureKind {
             FailureKind::Hang => "hang",
             FailureKind::DataRace => "data race",
             FailureKind::UnconfirmedRace => "unconfirmed race",
+            FailureKind::BlockRace => "block race",
+            FailureKind::MultiDataRace => "multi-data race",
+            FailureKind::MultiDataBlockRace => "multi-data block race",
             FailureKind::UseAfterFree => "use after free",
             FailureKind::DoubleFree => "double free",
             FailureKind::Uninitialised => "uninitialised read",
@@ -133,6 +144,10 @@ pub struct Failure {
     pub receives: Vec<Receive>,
     /// Source lines that the failure is about.
     pub marks: Vec<Mark>,
+    /// The race by which the failure was predicted, or that it is, if it is one in a block or of variables that belong
+    /// together.
+    #[serde(default)]
+    pub race: Option<Race>,
     /// Threads that wait at the end, as edges of the wait-for graph.
     pub waits: Vec<Wait>,
     /// Path of the page that shows it, if there is one.
@@ -172,6 +187,7 @@ impl Failure {
             critical: None,
             receives: Vec::new(),
             marks: Vec::new(),
+            race: None,
             waits: Vec::new(),
             page: None,
         }

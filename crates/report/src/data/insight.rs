@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::failure::FailureKind;
 use crate::data::place::Place;
 use crate::data::trace::Trace;
 
@@ -84,6 +85,34 @@ pub struct Mark {
     pub what: String,
     /// True for the place of the failure, false for places of its causes.
     pub is_primary: bool,
+}
+
+/// A race in a block or of variables that belong together.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Race {
+    /// `BlockRace`, `MultiDataRace` or `MultiDataBlockRace`.
+    pub kind: FailureKind,
+    /// The name of the block, if it has one.
+    pub block: Option<String>,
+    /// The name of the declared set of variables, if there is one.
+    pub set: Option<String>,
+    /// The accesses that make it, in an order in which it shows.
+    pub accesses: Vec<RaceAccess>,
+}
+
+/// One access of a race.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RaceAccess {
+    /// Name or path of the thread.
+    pub thread: String,
+    /// Name of the variable.
+    pub variable: String,
+    /// True for a write.
+    pub writes: bool,
+    /// True if it is in the block that is interfered with.
+    pub in_block: bool,
+    /// Its place in the source.
+    pub place: Option<Place>,
 }
 
 /// A thread that waits at the end of an execution.

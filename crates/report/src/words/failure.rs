@@ -7,6 +7,7 @@ use raddle_engine::{Execution, Record, Schedule};
 use crate::data::failure::{Failure, FailureKind};
 use crate::data::trace::Trace;
 use crate::words::finding::context::FindingContext;
+use crate::words::finding::kind_of_race::race_kind;
 use crate::words::finding::{marks, waits};
 use crate::words::names::Names;
 use crate::words::things::Things;
@@ -52,6 +53,10 @@ impl Failure {
         let marks = marks::of(finding, &context);
         let waits = waits::of(finding, &context);
         let message = context.message(finding);
+        let race = match finding {
+            Finding::KindOfRace { race, .. } => Some(context.race(race)),
+            _ => None,
+        };
         let schedule = match finding {
             Finding::OutOfTime { .. } => Schedule::of_first(MAX_STEPS, execution),
             _ => Schedule::of(execution),
@@ -60,6 +65,7 @@ impl Failure {
         Failure {
             marks,
             waits,
+            race,
             notes: cut.into_iter().collect(),
             ..Failure::bare(kind(finding), message, trace, schedule, 0)
         }
@@ -90,6 +96,11 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::Hang { .. } => FailureKind::Hang,
         Finding::DataRace(_) => FailureKind::DataRace,
         Finding::PredictedRace { .. } => FailureKind::UnconfirmedRace,
+        Finding::KindOfRace {
+            values: Some(_),
+            race,
+        } => race_kind(race.kind),
+        Finding::KindOfRace { values: None, .. } => FailureKind::UnconfirmedRace,
         Finding::MemoryError(_) => FailureKind::UseAfterFree,
         Finding::Crash(_) => FailureKind::Crash,
         Finding::ForeignThread(_) => FailureKind::Uncontrolled,

@@ -1,6 +1,6 @@
 //! Intervals during which threads held locks.
 
-use crate::base::ids::{ObjectId, ThreadId};
+use crate::base::ids::{ObjectId, SiteId, ThreadId};
 use crate::model::execution::Execution;
 use crate::object::effect::{Effect, Mode};
 
@@ -13,6 +13,8 @@ pub struct Held {
     pub object: ObjectId,
     /// The acquiring event, as an index into the events of the execution.
     pub from: usize,
+    /// The place of the acquiring event.
+    pub at: SiteId,
     /// The releasing event; `None` if the lock was held to the end.
     pub to: Option<usize>,
     /// True when other threads may have held it at the same time.
@@ -48,6 +50,7 @@ pub fn all(execution: &Execution) -> Vec<Held> {
             thread,
             object,
             from: position,
+            at: event.site,
             to: None,
             shared,
         });

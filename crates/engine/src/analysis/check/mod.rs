@@ -16,6 +16,7 @@ pub mod race;
 
 use std::time::Duration;
 
+use crate::analysis::race_kinds::{BlockValue, KindOfRace};
 use crate::base::ids::{CellId, ThreadId};
 use crate::model::access::Access;
 use crate::model::ending::{Divergence, Ending};
@@ -81,6 +82,14 @@ pub enum Finding {
         /// The later access.
         second: Access,
     },
+    /// A race in or between blocks, or of variables that belong together.
+    KindOfRace {
+        /// The race.
+        race: KindOfRace,
+        /// The values of the blocks, if they are those of no serial order; `None` if no execution has confirmed the
+        /// race.
+        values: Option<BlockValues>,
+    },
     /// A thread used memory that was freed, dropped or never allocated.
     MemoryError(memory_error::MemoryError),
     /// A thread performed an action for which the system ends the process. Only the front end can
@@ -106,6 +115,17 @@ impl Finding {
             _ => None,
         }
     }
+}
+
+/// The values of the blocks of an execution, and those of a serial one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockValues {
+    /// Those of the execution.
+    pub found: Vec<BlockValue>,
+    /// Those of some serial executions.
+    pub serial: Vec<Vec<BlockValue>>,
+    /// Number of different values of serial executions.
+    pub all: usize,
 }
 
 /// Runs every checker; returns the finding with the highest priority for the user.

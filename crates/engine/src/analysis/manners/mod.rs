@@ -12,7 +12,6 @@
 //! (*Optimal Prediction of Synchronization-Preserving Races*, POPL 2021).
 
 pub mod atomics;
-pub mod blocks;
 mod decided;
 pub mod predict;
 mod traced;

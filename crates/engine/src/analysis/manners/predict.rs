@@ -36,7 +36,7 @@ impl PredictedRace {
 
 /// Computes happens-before without the order that locks make. A thread that was notified comes after the
 /// notification.
-pub(super) fn order_without_locks(execution: &Execution) -> HappensBefore<EveryEvent> {
+pub(crate) fn order_without_locks(execution: &Execution) -> HappensBefore<EveryEvent> {
     order_without(execution, |_| false)
 }
 

@@ -159,7 +159,7 @@ impl<'a> Witnesses<'a> {
 
     /// Returns the events that bring these threads to their points, in the order of the execution; `None` if that
     /// takes an event beyond one of the limits. The accesses of index `except` may read any value.
-    pub(super) fn closure(
+    pub(crate) fn closure(
         &self,
         points: &[Point],
         limits: &[Point],
@@ -266,7 +266,7 @@ impl<'a> Witnesses<'a> {
     }
 
     /// Returns the plan of some events, and then of the others.
-    pub(super) fn plan_in_parts(&self, start: &[usize], all: &[usize]) -> Vec<Planned> {
+    pub(crate) fn plan_in_parts(&self, start: &[usize], all: &[usize]) -> Vec<Planned> {
         let rest = all.iter().filter(|&it| start.binary_search(it).is_err());
         Planned::of(self.execution, start.iter().chain(rest).copied())
     }

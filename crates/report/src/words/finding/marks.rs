@@ -92,6 +92,12 @@ pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Mark> {
                 list.add(access.site, what, is_primary);
             }
         }
+        Finding::KindOfRace { race, .. } => {
+            for access in &race.accesses {
+                let what = format!("{} here", context.racy_access(access));
+                list.add(access.site, what, !access.in_block);
+            }
+        }
         Finding::MemoryError(error) => {
             let who = trace.title(error.thread);
             let what = format!("{who} uses {} here that does not exist", error.what);

@@ -26,6 +26,7 @@ impl FindingContext<'_> {
                 first,
                 second,
             } => self.predicted_race(*cell, first, second),
+            Finding::KindOfRace { race, values } => self.kind_of_race(race, values.as_ref()),
             Finding::MemoryError(error) => self.memory_error(error),
             Finding::Crash(thread) => self.crashed(*thread),
             Finding::ForeignThread(used) => self.foreign_thread(used),

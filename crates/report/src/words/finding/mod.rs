@@ -3,6 +3,7 @@
 pub(crate) mod context;
 mod foreign;
 mod ignored;
+pub(crate) mod kind_of_race;
 mod livelock;
 mod lock_order;
 pub(crate) mod marks;

@@ -6,7 +6,8 @@ use std::fmt;
 use super::super::holdback::HoldPoint;
 use super::target::{Meeting, Target};
 use crate::analysis::manners::witness::{Point, Values, Witnesses};
-use crate::analysis::manners::{Decided, atomics, blocks};
+use crate::analysis::manners::{Decided, atomics};
+use crate::analysis::race_kinds::consecutive;
 use crate::base::ids::SiteId;
 use crate::check::lock_order;
 use crate::model::execution::Execution;
@@ -80,8 +81,8 @@ impl Predictor for Atomicity {
 
     fn predict(&mut self, execution: &Execution, limit: usize) -> Vec<Target> {
         let witnesses = Witnesses::of(execution);
-        let blocks = blocks::broken(execution, &witnesses, &mut self.known, limit).into_iter();
-        let target = |block: blocks::Block| Target {
+        let blocks = consecutive::broken(execution, &witnesses, &mut self.known, limit).into_iter();
+        let target = |block: consecutive::Block| Target {
             meeting: Meeting::Block(block.places),
             plan: Some(block.plan),
         };

@@ -48,6 +48,7 @@ pages! {
     frontier = "frontier.md"
     relevance = "relevance.md"
     numbers = "numbers.md"
+    study = "study.md"
     hardening = "hardening.md"
     dependencies = "dependencies.md"
     architecture = "architecture.md"

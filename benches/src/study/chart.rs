@@ -8,6 +8,8 @@ pub(super) struct Line {
     /// Points in units of the axes.
     pub(super) points: Vec<(f64, f64)>,
     pub(super) is_dashed: bool,
+    /// Number of its colour, which may be any.
+    pub(super) colour: usize,
 }
 
 /// A chart of values between 0 and 1.
@@ -21,7 +23,7 @@ pub(super) struct Chart {
     pub(super) lines: Vec<Line>,
 }
 
-const WIDTH: f64 = 720.0;
+const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 340.0;
 /// Left, right, top and bottom edge of the plot; names of lines are right of it.
 const LEFT: f64 = 56.0;
@@ -84,7 +86,7 @@ impl Chart {
             escaped(&self.up)
         );
         for (index, line) in self.lines.iter().enumerate() {
-            let colour = COLOURS[index % COLOURS.len()];
+            let colour = COLOURS[line.colour % COLOURS.len()];
             let dashes = if line.is_dashed {
                 r#" stroke-dasharray="6 4""#
             } else {
@@ -136,6 +138,7 @@ mod tests {
                 name: "pset".into(),
                 points: vec![(1.0, 0.0), (10.0, 0.5), (100.0, 1.0)],
                 is_dashed: true,
+                colour: 9,
             }],
         };
         let svg = chart.svg();
@@ -146,5 +149,6 @@ mod tests {
         assert!(svg.contains("<title>a &lt; b</title>"), "{svg}");
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && !svg.contains("\n\n"));
         assert_eq!(svg.matches("<polyline").count(), 1);
+        assert_eq!(svg.matches(COLOURS[2]).count(), 2, "{svg}");
     }
 }

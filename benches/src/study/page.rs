@@ -14,7 +14,7 @@ use super::summary::{Summary, summarise};
 use super::{FEWEST, Group, Study};
 
 /// Minimum subjects of an interval of coverage in a chart; the mean of fewer says little.
-const FEWEST_OF_BIN: usize = 5;
+const FEWEST_OF_BIN: usize = 15;
 
 /// The summaries of both groups.
 pub(super) struct Summaries {
@@ -207,6 +207,7 @@ fn charts(study: &Study) -> String {
         name: "failure detected".into(),
         points: growth(&|subject, at| subject.detection.get(at).copied()),
         is_dashed: true,
+        colour: DRAWN.len(),
     }];
     let mut bins = Vec::new();
     for (index, name) in DRAWN.iter().enumerate() {
@@ -215,6 +216,7 @@ fn charts(study: &Study) -> String {
             name: (*name).into(),
             points: growth(&|subject, at| curves(subject)?.coverage.get(at).copied()),
             is_dashed: false,
+            colour: index,
         });
         let points = (0..growth::BINS).filter_map(|bin| {
             let of = |subject: &&Subject| curves(subject)?.detection_by_coverage[bin];
@@ -225,6 +227,7 @@ fn charts(study: &Study) -> String {
             name: (*name).into(),
             points: points.collect(),
             is_dashed: false,
+            colour: index,
         });
     }
     let mut marks = vec![1.0];

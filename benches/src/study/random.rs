@@ -30,7 +30,7 @@ impl Random {
 
     /// Returns a number below the bound, which is not zero.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
-        (u128::from(self.next()) * bound as u128 >> 64) as usize
+        ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 
     /// Returns true in `of` of a hundred cases.

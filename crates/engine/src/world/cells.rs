@@ -251,7 +251,7 @@ impl<D: Dispatch> World<D> {
 
     /// True when every access of a cell is recorded.
     pub fn keeps_accesses(&self) -> bool {
-        self.records_accesses
+        self.keeps_accesses
     }
 
     /// Begins a read or write of a cell by the running thread, which may perform other operations
@@ -414,14 +414,14 @@ impl<D: Dispatch> World<D> {
     /// Sets whether every access of a cell is recorded, for reports that show more than the first
     /// conflict.
     pub fn keep_accesses(&mut self, keep: bool) {
+        self.keeps_always = keep;
         self.keeps_accesses = keep;
-        self.records_accesses = keep;
     }
 
     /// Records an access; true when it races with an earlier one.
     #[inline]
     fn check_order(&mut self, cell: CellId, now: Access) -> bool {
-        if self.records_accesses {
+        if self.keeps_accesses {
             self.state.execution.accesses.push((cell, now));
         }
         let State {

@@ -558,7 +558,7 @@ fn a_sample_does_not_claim_to_list_all() {
 #[test]
 fn random_programs_have_the_branches_of_all_their_schedules() {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    Suite::new(150, 25).run(Program::random, |program, _| {
+    Suite::new(40, 25).run(Program::random, |program, _| {
         let run = |strategy, limit: u64| {
             let checker = program.checker(strategy).branches(true);
             checker

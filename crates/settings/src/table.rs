@@ -403,7 +403,8 @@ macro_rules! settings {
             /// use raddle::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
             ///
             /// let report = raddle::Checker::new().branches(true).run(|| {
-            ///     let (ready, count) = (Arc::new(AtomicBool::new(false)), AtomicU32::new(0));
+            ///     let ready = Arc::new(AtomicBool::new(false));
+            ///     let count = AtomicU32::new(0);
             ///     let other = ready.clone();
             ///     let thread = raddle::thread::spawn(move || other.store(true, SeqCst));
             ///     if ready.load(SeqCst) {

@@ -13,6 +13,7 @@ pages! {
     tutorial = "tutorial.md"
     promises = "promises.md"
     samplers = "samplers.md"
+    paths = "paths.md"
     chance = "chance.md"
     spinning = "spinning.md"
     failures = "failures.md"

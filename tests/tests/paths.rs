@@ -184,6 +184,16 @@ fn without_ignored(execution: &Execution) -> Vec<ClassEntry> {
     class
 }
 
+impl Found {
+    /// Removes failures of executions that have others as well: which of them comes first in a run is no part of a class.
+    fn with_single_failures(mut self) -> Self {
+        if self.classes.values().any(|&(races, _)| races) {
+            self.failures.clear();
+        }
+        self
+    }
+}
+
 impl Program {
     fn run(&self, observed: &Arc<StdMutex<Observed>>) {
         observed.lock().unwrap().clear();
@@ -242,16 +252,14 @@ impl Program {
             );
         });
         for failure in &report.failures {
-            // Which of two accesses comes first is no part of a class. Stale reads, and what would have ordered two
-            // accesses, may be of ignored values.
+            // Stale reads may be of ignored values. Of several races in one execution the one that comes first in the
+            // run is reported, which is no part of a class; whether there is one is.
             let is_race = failure.kind == FailureKind::DataRace;
             let lines = failure.message.lines();
-            let lines = lines.filter(|line| match is_race {
-                true => line.contains("UnsafeCell"),
-                false => !line.starts_with("stale: ") && !line.ends_with("more stale reads"),
+            let lines = lines.filter(|line| {
+                !is_race && !line.starts_with("stale: ") && !line.ends_with("more stale reads")
             });
-            let until_comma = |line: &'_ str| line.split(',').next().unwrap_or_default().to_owned();
-            let mut lines: Vec<String> = lines.map(until_comma).collect();
+            let mut lines: Vec<_> = lines.collect();
             lines.sort_unstable();
             failures.insert((failure.kind.to_string(), lines.join("\n")));
         }
@@ -266,14 +274,14 @@ impl Program {
             false,
             &mut found,
         );
-        report.exhausted.then(|| (found, report.classes()))
+        (report.exhausted).then(|| (found.with_single_failures(), report.classes()))
     }
 
     fn reduced(&self, workers: usize) -> (Found, Report) {
         let mut found = Found::default();
         let checker = self.checker().reduce(Reduction::Paths).workers(workers);
         let report = self.check(checker, true, &mut found);
-        (found, report)
+        (found.with_single_failures(), report)
     }
 
     /// Runs the reduced search in pieces, each of which is read from a file.
@@ -288,7 +296,7 @@ impl Program {
             let report = self.check(checker, true, &mut found);
             if report.resume.is_none() {
                 assert_eq!(report.guarantee(), Guarantee::Paths, "{report}");
-                return found;
+                return found.with_single_failures();
             }
         }
     }
@@ -309,19 +317,19 @@ fn statement(rng: &mut Rng, memory: Memory, lies: bool, depth: u32) -> Statement
             .map(|_| statement(rng, memory, lies, depth + 1))
             .collect()
     };
-    match rng.u32(0..24) {
+    match rng.u32(0..28) {
         0..4 => Load(x, load),
         4..7 => Store(x, rng.u32(0..3), store),
         7 => Add(x, rng.u32(1..3), update),
         8 => Exchange(x, rng.u32(0..2), update),
         9 | 10 if depth < 2 => If(few(rng), few(rng)),
         11 | 12 if depth < 2 => Lock(rng.usize(0..2), few(rng)),
-        13 => Plain(rng.bool()),
-        14 => Fail(rng.u32(1..6)),
-        15 if lies => Lie(i),
-        15..18 => Count(i),
-        18..20 => Keep(i),
-        20 | 21 => Sum(i, 1 - i),
+        13..17 => Plain(rng.bool()),
+        17..19 => Fail(rng.u32(1..4)),
+        19 | 20 if lies => Lie(i),
+        19..22 => Count(i),
+        22..24 => Keep(i),
+        24 | 25 => Sum(i, 1 - i),
         _ if lies => Lie(i),
         _ => Count(i),
     }
@@ -367,7 +375,7 @@ fn random_programs_have_the_paths_failures_and_races_of_the_full_search() {
                     let checker = (program.checker()).strategy(Strategy::EnumeratePrivateFirst);
                     let checker = checker.max_executions(MAX_SCHEDULES);
                     if program.check(checker, false, &mut schedules).exhausted {
-                        assert_eq!(found, schedules);
+                        assert_eq!(found, schedules.with_single_failures());
                     }
                 }
                 _ => {}
@@ -414,13 +422,14 @@ fn wrong_declarations_that_lose_something_are_mostly_noticed() {
             let loses = keys(&found) != keys(&full)
                 || paths(&found) != paths(&full)
                 || found.failures != full.failures;
-            // The search stops where a wrong declaration is noticed.
+            // The search stops where a wrong declaration is noticed. Only executions that pass are examined, so what
+            // matters are checks that pass.
             noticed += u64::from(is_noticed);
-            unnoticed += u64::from(loses && !is_noticed);
+            unnoticed += u64::from(loses && report.failures.is_empty());
             Verdict::Agreed
         },
     );
-    println!("{noticed} are noticed, {unnoticed} lose something and are not noticed");
-    assert!(!suite.is_usual() || noticed > 30);
-    assert!(unnoticed * 20 <= noticed, "{unnoticed} of {noticed}");
+    println!("{noticed} are noticed, {unnoticed} lose something and pass");
+    assert!(!suite.is_usual() || noticed > 20);
+    assert!(unnoticed * 10 <= noticed, "{unnoticed} of {noticed}");
 }

@@ -74,7 +74,7 @@ impl<T> Mailbox<T> {
 
     pub(crate) fn object(&self, context: &Context, world: &mut World) -> ObjectId {
         let port = || Object::Port(self.port.clone());
-        context.object(world, &self.identity, &self.made, port)
+        context.object(world, &self.identity, self.made, port)
     }
 
     /// Sends a message to the port.

@@ -134,7 +134,7 @@ mod controlled {
             place: &'static Location<'static>,
         ) -> Reply {
             protocol::call(context, place, call, |world| {
-                context.object(world, &self.identity, &self.made, || self.state())
+                context.object(world, &self.identity, self.made, || self.state())
             })
         }
 

@@ -73,7 +73,7 @@ impl<S: State> Shared<S> {
 
     fn id(&self, context: &Context, world: &mut World) -> ObjectId {
         let initial = || self.state().object();
-        context.object(world, &self.identity, &self.made, initial)
+        context.object(world, &self.identity, self.made, initial)
     }
 
     /// Returns the state, without an operation.

@@ -84,8 +84,7 @@ pub fn call<P: Perform>(
     object: impl FnOnce(&mut World) -> ObjectId,
 ) -> Reply {
     let call = call.into();
-    // Moved: a call in memory is written in smaller parts than it is read, which stalls the processor.
-    let operation = move |world: &mut World| Operation::Call {
+    let operation = |world: &mut World| Operation::Call {
         object: object(world),
         call,
     };

@@ -152,6 +152,14 @@ impl Context {
         self.slots.borrow()[self.thread.get().index()].clock.passed
     }
 
+    /// Returns the initial clock of a new thread.
+    pub(super) fn clock_of_creator(&self) -> Clock {
+        let slots = self.slots.borrow();
+        // The first thread of an execution has no creator.
+        let creator = slots.get(self.thread.get().index());
+        creator.map_or_else(Clock::default, |creator| creator.clock)
+    }
+
     /// Advances the calling thread's clock by a wait of this duration.
     pub fn pass_time(&self, time: Duration) {
         let _aside = alloc::aside();
@@ -172,7 +180,6 @@ impl Context {
     }
 
     /// Advances the calling thread's clock to the end of `other`, which it has joined.
-    #[inline]
     pub fn wait_as_long_as(&self, other: ThreadId) {
         let mut slots = self.slots.borrow_mut();
         let passed = slots[other.index()].clock.passed;

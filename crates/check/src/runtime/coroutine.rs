@@ -1,6 +1,5 @@
 //! One coroutine for each modelled thread, and the loop that switches between them.
 
-use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
@@ -82,23 +81,18 @@ impl Context {
     /// # Safety
     ///
     /// The borrows of `body` must live until the thread has ended.
-    #[inline(always)]
-    pub unsafe fn add_coroutine(
+    pub(crate) unsafe fn add_coroutine(
         &self,
         thread: ThreadId,
         place: &'static Location<'static>,
         name: Option<Arc<str>>,
         body: impl FnOnce(),
     ) {
-        // Not dropped if raddle panics here: a destructor for that would keep the body in memory, and it would be
-        // copied several times before it is on its stack, in larger parts than it was written.
-        let body = ManuallyDrop::new(body);
         let _aside = alloc::aside();
-        let whole = move |context: &Context, thread| {
-            context.run_body(thread, place, ManuallyDrop::into_inner(body));
-        };
+        let whole = move |context: &Context, thread| context.run_body(thread, place, body);
+        let clock = self.clock_of_creator();
         let mut slots = self.slots.borrow_mut();
-        slots.add(thread, name, self.thread.get());
+        slots.add(thread, name, clock);
         // SAFETY: the caller guarantees that the borrows of `body` live until the thread has ended.
         unsafe { self.put_coroutine(&mut slots[thread.index()], thread, whole) };
     }
@@ -109,13 +103,13 @@ impl Context {
     ///
     /// The borrows of `body` must live until the coroutine has ended.
     #[inline(always)]
-    pub(super) unsafe fn put_coroutine<F: FnOnce(&Context, ThreadId)>(
+    pub(super) unsafe fn put_coroutine(
         &self,
         slot: &mut Slot,
         thread: ThreadId,
-        body: F,
+        body: impl FnOnce(&Context, ThreadId),
     ) {
-        if size_of::<F>() <= MAX_CAPTURES {
+        if size_of_val(&body) <= MAX_CAPTURES {
             // SAFETY: as for this function.
             return unsafe { self.put_small_coroutine(slot, thread, body) };
         }
@@ -388,17 +382,23 @@ impl Context {
         self.slots.borrow()[self.thread.get().index()].name.clone()
     }
 
-    /// Creates a thread, which gets its body by [`add_coroutine`](Self::add_coroutine) before any other operation.
-    #[inline(always)]
-    pub fn create_thread(
+    /// Creates a thread that will run `body`.
+    ///
+    /// # Safety
+    ///
+    /// The borrows of `body` must live until the thread has ended.
+    pub unsafe fn spawn(
         &self,
         place: &'static Location<'static>,
-        name: Option<&Arc<str>>,
+        name: Option<Arc<str>>,
+        body: impl FnOnce(),
     ) -> ThreadId {
         let child = self.perform(place, |_| Operation::Spawn).to_thread();
-        if let Some(name) = name {
+        if let Some(name) = &name {
             self.with_world(|world| world.name_thread(child, name.to_string()));
         }
+        // SAFETY: the caller guarantees that the borrows of `body` live until the thread has ended.
+        unsafe { self.add_coroutine(child, place, name, body) };
         child
     }
 }

@@ -385,7 +385,7 @@ impl Context {
         let operation = operation(world);
         if self.progress.wants_attention() {
             drop(exploration);
-            return self.stop_at(place, operation.in_memory(), site);
+            return self.stop_at(place, operation, site);
         }
         let step = request(world, thread, operation, site);
         if step == Step::Run(thread) {
@@ -395,7 +395,7 @@ impl Context {
         drop(exploration);
         self.suspend_for(step);
         if self.has_stopped() {
-            return self.retry_after_stop(operation.in_memory(), site);
+            return self.retry_after_stop(operation, site);
         }
         self.with_world(|world| world.reply(thread))
     }
@@ -420,12 +420,12 @@ impl Context {
         &self,
         world: &mut World,
         identity: &Identity,
-        made: &Made,
+        made: Made,
         initial: impl FnOnce() -> u64,
     ) -> LocationId {
         match identity.get(self.stamp.get()) {
             Some(index) => LocationId::new(index),
-            None => self.new_location(world, identity, *made, initial),
+            None => self.new_location(world, identity, made, initial),
         }
     }
 
@@ -458,12 +458,12 @@ impl Context {
         &self,
         world: &mut World,
         identity: &Identity,
-        made: &Made,
+        made: Made,
         initial: impl FnOnce() -> Object,
     ) -> ObjectId {
         match identity.get(self.stamp.get()) {
             Some(index) => ObjectId::new(index),
-            None => self.new_object(world, identity, *made, initial),
+            None => self.new_object(world, identity, made, initial),
         }
     }
 
@@ -537,14 +537,14 @@ impl Context {
 
     /// Gives an object a name in this execution.
     pub fn label_object(&self, identity: &Identity, made: Made, state: Object, name: String) {
-        let object = self.with_world(|world| self.object(world, identity, &made, || state));
+        let object = self.with_world(|world| self.object(world, identity, made, || state));
         self.with_world(|world| world.label_object(object, name.clone()));
         self.objects.borrow_mut().label(object.index(), name);
     }
 
     /// Gives a location a name in this execution.
     pub fn label_location(&self, identity: &Identity, made: Made, initial: u64, name: String) {
-        let location = self.with_world(|world| self.location(world, identity, &made, || initial));
+        let location = self.with_world(|world| self.location(world, identity, made, || initial));
         self.with_world(|world| world.label_location(location, name.clone()));
         self.locations.borrow_mut().label(location.index(), name);
     }

@@ -127,7 +127,7 @@ impl Native<'_> {
         let operation = operation(world);
         if context.progress.wants_attention() {
             drop(exploration);
-            context.cut(operation.in_memory(), site);
+            context.cut(operation, site);
             context.give_up();
         }
         let step = request(world, thread, operation, site);

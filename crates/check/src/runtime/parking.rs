@@ -20,7 +20,7 @@ impl Context {
             kind: "Parker",
             place,
         };
-        self.object(world, &slots[thread.index()].parker, &made, || {
+        self.object(world, &slots[thread.index()].parker, made, || {
             Object::Parker(Parker::new(thread))
         })
     }

@@ -188,8 +188,7 @@ impl Sites {
 
     #[inline]
     pub(crate) fn intern(&mut self, place: &'static Location<'static>) -> SiteId {
-        // Without a division: neighbours are three words apart, so that 64 of them have slots of their own, too.
-        let slot = (std::ptr::from_ref(place) as usize >> 3) % RECENT;
+        let slot = std::ptr::from_ref(place) as usize / size_of::<Location<'_>>() % RECENT;
         match self.recent[slot] {
             Some((recent, id)) if std::ptr::eq(recent, place) => id,
             _ => {

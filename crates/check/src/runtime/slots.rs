@@ -23,13 +23,10 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Adds a thread without a coroutine. Its clock begins as that of its creator; the first thread of an execution
-    /// has none.
+    /// Adds a thread without a coroutine.
     #[inline(always)]
-    pub(super) fn add(&mut self, thread: ThreadId, name: Option<Arc<str>>, creator: ThreadId) {
+    pub(super) fn add(&mut self, thread: ThreadId, name: Option<Arc<str>>, clock: Clock) {
         debug_assert_eq!(self.len, thread.index());
-        let clock = self.get(creator.index());
-        let clock = clock.map_or_else(Clock::default, |creator| creator.clock);
         if self.len == self.places.len() {
             self.grow();
         }

@@ -228,7 +228,7 @@ impl Context {
     ) -> Reply {
         let request = |world: &mut World, thread, operation, site| {
             if self.watch.on_demand.get() {
-                if self.finds_loop(world, thread, operation, site) {
+                if self.finds_loop(world, thread, &operation, site) {
                     return world.stop(Ending::Discarded);
                 }
             } else if world.is_long() {
@@ -241,29 +241,16 @@ impl Context {
 
     /// True when the thread may be in a loop. Then the execution is run again, and its threads are watched
     /// from its beginning on.
-    #[inline(always)]
     fn finds_loop(
-        &self,
-        world: &World,
-        thread: ThreadId,
-        operation: Operation,
-        site: SiteId,
-    ) -> bool {
-        looks(&operation)
-            && self.watch.sees_again(thread, site)
-            && self.repeats(world, thread, &operation.in_memory(), site)
-    }
-
-    /// Does the same as [`finds_loop`](Self::finds_loop), for a thread that may have looked there before.
-    #[inline(never)]
-    fn repeats(
         &self,
         world: &World,
         thread: ThreadId,
         operation: &Operation,
         site: SiteId,
     ) -> bool {
-        let may_repeat = world.may_repeat(thread, operation, site);
+        let may_repeat = looks(operation)
+            && self.watch.sees_again(thread, site)
+            && world.may_repeat(thread, operation, site);
         if may_repeat {
             self.watch.has_loops.set(true);
             self.watch.again.set(true);
@@ -427,7 +414,7 @@ impl Context {
         (top, beside): (*const u8, Option<Bytes>),
     ) -> Step {
         if self.watch.on_demand.get() {
-            return match self.finds_loop(world, thread, operation, site) {
+            return match self.finds_loop(world, thread, &operation, site) {
                 true => world.stop(Ending::Discarded),
                 false => world.request(thread, operation, site),
             };

@@ -140,14 +140,6 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns a copy in memory, for a function that is called rarely and not inlined. It takes its argument by
-    /// reference: that of the original would keep it in memory everywhere, and a caller that knows its variant
-    /// would copy it field by field and look at the variant again.
-    #[inline(always)]
-    pub fn in_memory(self) -> Self {
-        std::hint::black_box(self)
-    }
-
     /// True when the other operation is of this kind and has the same target. Operands and orderings may differ.
     pub fn is_like(&self, other: &Operation) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)

@@ -370,32 +370,29 @@ macro_rules! machines {
                 }
             }
 
-            // Calls are passed by reference where that is frequent: a copy is read in larger parts than it was
-            // written, which stalls the processor.
-
             /// True when the call could complete now.
-            pub fn open(&self, call: &Call, by: ThreadId) -> bool {
+            pub fn open(&self, call: Call, by: ThreadId) -> bool {
                 match (self, call) {
-                    $((Object::$name(machine), Call::$name(call)) => machine.open(*call, by),)*
-                    (object, call) => mismatch(object, *call),
+                    $((Object::$name(machine), Call::$name(call)) => machine.open(call, by),)*
+                    (object, call) => mismatch(object, call),
                 }
             }
 
             /// Returns the number of outcomes of the call if it completed now.
-            pub fn outcomes(&self, call: &Call, by: ThreadId) -> u32 {
+            pub fn outcomes(&self, call: Call, by: ThreadId) -> u32 {
                 match (self, call) {
-                    $((Object::$name(machine), Call::$name(call)) => machine.outcomes(*call, by),)*
-                    (object, call) => mismatch(object, *call),
+                    $((Object::$name(machine), Call::$name(call)) => machine.outcomes(call, by),)*
+                    (object, call) => mismatch(object, call),
                 }
             }
 
             /// Completes an open call.
-            pub fn apply(&mut self, call: &Call, by: ThreadId, outcome: Outcome) -> Reply {
+            pub fn apply(&mut self, call: Call, by: ThreadId, outcome: Outcome) -> Reply {
                 match (self, call) {
                     $((Object::$name(machine), Call::$name(call)) => {
-                        machine.apply(*call, by, outcome)
+                        machine.apply(call, by, outcome)
                     })*
-                    (object, call) => mismatch(object, *call),
+                    (object, call) => mismatch(object, call),
                 }
             }
 

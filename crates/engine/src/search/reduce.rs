@@ -132,7 +132,7 @@ impl Graph {
                     && self.are_interchangeable(other, newer)
                     && !completed_before(self, other, position)
                     && !covers(self.causal(other), completion)
-                    && state.open(&asks, other.thread)
+                    && state.open(asks, other.thread)
             })
     }
 }

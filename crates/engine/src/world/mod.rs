@@ -225,7 +225,7 @@ impl State {
     #[inline]
     fn count_outcomes(&self, thread: ThreadId, operation: &Operation) -> u32 {
         if self.may_be_stale()
-            && let Some(outcomes) = self.weak_outcomes(thread, &operation.in_memory())
+            && let Some(outcomes) = self.weak_outcomes(thread, operation)
         {
             return outcomes;
         }
@@ -236,7 +236,7 @@ impl State {
                 location, update, ..
             } => update.outcomes(self.execution.locations[location.index()].value),
             Operation::Call { object, call } => {
-                self.execution.objects[object.index()].outcomes(&call, thread)
+                self.execution.objects[object.index()].outcomes(call, thread)
             }
             Operation::Receive { ports, .. } => self.messages(ports).count().max(1) as u32,
             Operation::Meet { barrier } => self.groups(barrier, thread),
@@ -498,7 +498,7 @@ impl<D: Dispatch> World<D> {
     #[inline(always)]
     pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
         if !self.changes.is_empty() {
-            return self.request_changed(thread, operation.in_memory(), site);
+            return self.request_changed(thread, operation, site);
         }
         self.request_as_is(thread, operation, site)
     }

@@ -25,7 +25,7 @@ impl State {
             }
             Operation::Call { object, call } => {
                 self.calls[object.index()].waiting.push(thread);
-                self.execution.objects[object.index()].open(&call, thread)
+                self.execution.objects[object.index()].open(call, thread)
             }
             Operation::Receive { ports, wait } => {
                 self.wait_at(ports, thread);
@@ -103,10 +103,10 @@ impl State {
                 };
                 (source, Reply::DONE)
             }
-            Operation::Call { object, ref call } => {
+            Operation::Call { object, call } => {
                 let reply = self.execution.objects[object.index()].apply(call, thread, outcome);
                 let source = match call.is_silent() {
-                    true => self.complete_silently(object, *call, thread),
+                    true => self.complete_silently(object, call, thread),
                     false => self.complete_call(object, id),
                 };
                 (source, reply)
@@ -194,7 +194,7 @@ impl State {
             // The most frequent object, and the one on which most threads wait: without the general
             // dispatch a waiting thread costs a third.
             Object::Mutex(mutex) => self.open_or_close(&waiting, |_, call, thread| match call {
-                Call::Mutex(call) => mutex.open(*call, thread),
+                Call::Mutex(call) => mutex.open(call, thread),
                 _ => unreachable!("a call of another object on a mutex"),
             }),
             _ => self.open_or_close(&waiting, |state, call, thread| {
@@ -208,10 +208,10 @@ impl State {
     fn open_or_close(
         &mut self,
         waiting: &[ThreadId],
-        is_open: impl Fn(&State, &Call, ThreadId) -> bool,
+        is_open: impl Fn(&State, Call, ThreadId) -> bool,
     ) {
         for &thread in waiting {
-            let Operation::Call { call, .. } = &self.threads[thread.index()].pending else {
+            let Operation::Call { call, .. } = self.threads[thread.index()].pending else {
                 unreachable!("a thread waits on an object it does not call");
             };
             let open = is_open(self, call, thread);

@@ -276,7 +276,7 @@ impl State {
             }
             Operation::Call { object, call } => {
                 let mut object = self.execution.objects[object.index()].clone();
-                object.apply(&call, event.id.thread, event.outcome) == event.reply
+                object.apply(call, event.id.thread, event.outcome) == event.reply
             }
             _ => true,
         }

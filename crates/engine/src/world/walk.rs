@@ -50,7 +50,7 @@ pub(crate) fn run(rng: &mut Rng, state: &State, thread: ThreadId) -> Choice {
 fn outcome_of(rng: &mut Rng, state: &State, thread: ThreadId, operation: &Operation) -> Outcome {
     let outcomes = state.outcomes_of(thread, operation);
     let mut outcome = Outcome::nth(below(rng, outcomes));
-    while !outcome.is_first() && !state.allows_of(thread, &operation.in_memory(), outcome) {
+    while !outcome.is_first() && !state.allows_of(thread, operation, outcome) {
         outcome = Outcome::nth(below(rng, outcomes));
     }
     outcome
@@ -79,13 +79,7 @@ impl<D: Dispatch> World<D> {
                 ordering,
                 value,
             } => self.walk_store(thread, location, ordering, value, site),
-            Operation::Update {
-                location,
-                ordering,
-                failure,
-                update,
-            } => self.walk_update(thread, location, (ordering, failure), &update, site),
-            _ => unreachable!("only called for accesses"),
+            _ => self.walk_update(thread, &operation, site),
         }
     }
 
@@ -121,19 +115,21 @@ impl<D: Dispatch> World<D> {
     }
 
     #[inline(never)]
-    fn walk_update(
-        &mut self,
-        thread: ThreadId,
-        location: LocationId,
-        (ordering, failure): (Ordering, Ordering),
-        update: &Update,
-        site: SiteId,
-    ) -> Step {
+    fn walk_update(&mut self, thread: ThreadId, operation: &Operation, site: SiteId) -> Step {
+        let Operation::Update {
+            location,
+            ordering,
+            failure,
+            update,
+        } = *operation
+        else {
+            unreachable!("only called for updates");
+        };
         let operation = Operation::Update {
             location,
             ordering,
             failure,
-            update: *update,
+            update,
         };
         self.walk_to(thread, operation, site)
     }

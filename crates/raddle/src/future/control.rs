@@ -30,7 +30,7 @@ impl TaskObject {
     pub(super) fn call(&self, call: task::Call, place: &'static Location<'static>) {
         if let Some(context) = using(&self.identity, &self.made, place) {
             protocol::call(context, place, call, |world| {
-                context.object(world, &self.identity, &self.made, || {
+                context.object(world, &self.identity, self.made, || {
                     Object::Task(task::Task::default())
                 })
             });

@@ -95,7 +95,7 @@ impl Signal {
 
     fn call(&self, context: &Context, call: Call, place: &'static Location<'static>) -> Reply {
         protocol::call(context, place, call, |world| {
-            context.object(world, &self.identity, &self.made, || {
+            context.object(world, &self.identity, self.made, || {
                 Object::Parker(match self.is_waker {
                     true => Parker::of_task(),
                     false => Parker::of_any(),

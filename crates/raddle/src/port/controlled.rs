@@ -191,7 +191,7 @@ impl<T> Shared<T> {
             place: self.mailbox.made().place,
         };
         protocol::call(context, place, call, |world| {
-            context.object(world, &self.places, &made, || {
+            context.object(world, &self.places, made, || {
                 let permits = u32::try_from(bound).unwrap_or(u32::MAX);
                 Object::Semaphore(semaphore::Semaphore::counting(permits))
             })

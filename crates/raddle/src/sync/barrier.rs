@@ -71,7 +71,7 @@ impl Barrier {
         };
         let mut object = None;
         let reply = context.perform(place, |world| {
-            let barrier = context.object(world, &self.identity, &self.made, || {
+            let barrier = context.object(world, &self.identity, self.made, || {
                 Object::Barrier(object::barrier::Barrier::new(self.size))
             });
             object = Some(barrier);

@@ -243,7 +243,7 @@ impl Condvar {
 
     fn object(&self, context: &Context, world: &mut World) -> ObjectId {
         let state = || Object::Condvar(object::condvar::Condvar::default());
-        context.object(world, &self.identity, &self.made, state)
+        context.object(world, &self.identity, self.made, state)
     }
 
     fn call(&self, context: &Context, place: &'static Location<'static>, call: Call) -> Reply {

@@ -183,7 +183,7 @@ impl<T: ?Sized> Mutex<T> {
 
     #[inline(always)]
     fn object(&self, context: &Context, world: &mut World) -> ObjectId {
-        context.object(world, &self.identity, &self.made, || self.state())
+        context.object(world, &self.identity, self.made, || self.state())
     }
 
     /// Returns the state at the beginning of an execution.

@@ -319,7 +319,7 @@ impl Lock {
     }
 
     fn object(&self, context: &Context, world: &mut World) -> ObjectId {
-        context.object(world, &self.identity, &self.made, || self.state())
+        context.object(world, &self.identity, self.made, || self.state())
     }
 
     /// Returns the state at the beginning of an execution.

@@ -75,7 +75,7 @@ macro_rules! semaphore {
                 place: &'static Location<'static>,
             ) -> Reply {
                 protocol::call(context, place, call, |world| {
-                    context.object(world, &self.identity, &self.made, || self.state())
+                    context.object(world, &self.identity, self.made, || self.state())
                 })
             }
 

@@ -199,8 +199,6 @@ impl<T> Modelled<T> {
         f: impl FnOnce() -> T,
         when_abandoned: fn() -> Option<T>,
     ) -> Self {
-        // Before the body is made, which an execution that stops here would have to drop: see `add_coroutine`.
-        let thread = context.create_thread(place, name.as_ref());
         let (result, slot) = ResultOwner::pair();
         let body = move || {
             let outcome = catch_unwind(AssertUnwindSafe(f));
@@ -216,7 +214,7 @@ impl<T> Modelled<T> {
             }
         };
         // SAFETY: as for this function.
-        unsafe { context.add_coroutine(thread, place, name.clone(), body) };
+        let thread = unsafe { context.spawn(place, name.clone(), body) };
         Modelled {
             execution: context.stamp(),
             id: thread,

@@ -265,8 +265,8 @@ impl Candidates<'_> {
             matches!(other.operation, Operation::Call { object: of, call } if of == object && !call.is_silent())
         });
         let mut offer = |state: &crate::object::Object, source: Option<EventId>| {
-            if state.open(&call, thread) {
-                let ways = Resolution::all(state.outcomes(&call, thread));
+            if state.open(call, thread) {
+                let ways = Resolution::all(state.outcomes(call, thread));
                 found.extend(ways.map(|outcome| Candidate { source, outcome }));
             }
         };
@@ -282,7 +282,7 @@ impl Candidates<'_> {
             let Operation::Call { call, .. } = next.operation else {
                 unreachable!("only calls are left");
             };
-            state.apply(&call, next.id.thread, next.outcome);
+            state.apply(call, next.id.thread, next.outcome);
             source = Some(next.id);
         }
         found

@@ -135,13 +135,13 @@ impl Outline<'_> {
         let log = self.graph.object(object);
         let position = self.graph.node(completion).value as usize;
         let (before, after) = (&log.states[position], &log.states[position + 1]);
-        let opens = |call: &Call, by: ThreadId| !before.open(call, by) && after.open(call, by);
+        let opens = |call: Call, by: ThreadId| !before.open(call, by) && after.open(call, by);
         let mut calls = log.calls.iter().filter(|&&id| self.has(id));
         calls.any(|&id| {
             let NodeKind::Call { call, .. } = self.graph.node(id).kind else {
                 return false;
             };
-            id.thread != completion.thread && opens(&call, id.thread)
+            id.thread != completion.thread && opens(call, id.thread)
         }) || matches!(after, Object::Condvar(_))
     }
 

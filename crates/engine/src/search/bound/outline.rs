@@ -301,7 +301,7 @@ impl<'a> Outline<'a> {
                 let log = self.graph.object(object);
                 let has_happened = |&id: &EventId| self.has(id) && self.done(id).is_in(cut);
                 let completed = log.completions.partition_point(has_happened);
-                log.states[completed].open(&call, by)
+                log.states[completed].open(call, by)
             }
             Waits::ForMessage(receive) => is_ready() || self.finds_message(receive, cut),
             Waits::ForGroup { barrier, group } => {

@@ -341,7 +341,7 @@ impl Frame {
         if let NodeKind::Call { object, call } = graph.node(send).kind {
             let node = *graph.node(receive);
             let state = &graph.object(object).states[node.value as usize];
-            let outcomes = state.outcomes(&call, send.thread);
+            let outcomes = state.outcomes(call, send.thread);
             graph.move_completion(node.stamp, send, Resolution::FIRST);
             for outcome in Resolution::others(outcomes) {
                 self.branch(Change::Complete {
@@ -428,7 +428,6 @@ impl Frame {
     }
 
     /// Appends an event at which an operation is performed.
-    #[inline(always)]
     pub(crate) fn push_step(&mut self, thread: ThreadId, kind: NodeKind) -> EventId {
         let id = self.graph.push(thread, kind);
         self.steps.push(id);

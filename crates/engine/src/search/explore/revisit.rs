@@ -66,7 +66,7 @@ pub(crate) fn revisits(graph: &mut Graph, send: EventId, mut found: impl FnMut(E
 fn matches(graph: &Graph, event: EventId, send: EventId) -> bool {
     let node = graph.node(event);
     match graph.node(send).kind {
-        NodeKind::Call { object, ref call } => match node.kind {
+        NodeKind::Call { object, call } => match node.kind {
             NodeKind::Completion { object: of } => {
                 of == object
                     && !graph.is_reduced_away(event, send)
@@ -210,7 +210,7 @@ fn older_call_waits(
     let may_rank_before =
         |other: &&EventId| graph.reductions.releases || graph.rank(**other) < rank;
     log.calls.iter().take_while(may_rank_before).any(|&other| {
-        let NodeKind::Call { call, .. } = &graph.node(other).kind else {
+        let NodeKind::Call { call, .. } = graph.node(other).kind else {
             return false;
         };
         graph.rank(other) < rank

@@ -283,7 +283,7 @@ impl Graph {
             if source.is_some_and(|source| !self.has(source)) {
                 return Err(Problem::Events);
             }
-            self.note(id, &kind);
+            self.note(id, kind);
             match kind {
                 NodeKind::Spawn { child } => self.revive(child, Some(id)),
                 NodeKind::Completion { object } => self.object_mut(object).completions.push(id),
@@ -370,7 +370,7 @@ impl Graph {
                 if !state.takes(call) {
                     return Err(Problem::Events);
                 }
-                let reply = state.apply(&call, id.thread, node.outcome.outcome());
+                let reply = state.apply(call, id.thread, node.outcome.outcome());
                 machine
                     .synchronizations
                     .push(state.synchronization(call, reply));

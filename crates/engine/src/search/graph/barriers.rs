@@ -72,8 +72,8 @@ impl Graph {
     }
 
     /// Adds a new event to the log of its barrier.
-    pub(crate) fn record_at_barrier(&mut self, id: EventId, kind: &NodeKind) {
-        match *kind {
+    pub(crate) fn record_at_barrier(&mut self, id: EventId, kind: NodeKind) {
+        match kind {
             NodeKind::Arrive { barrier } => {
                 self.arrivals += 1;
                 self.barrier_mut(barrier).arrivals.push(id);

@@ -88,33 +88,13 @@ impl Graph {
     pub(crate) fn set_clocks(&mut self, id: EventId) {
         let (width, row) = (self.width, self.row());
         let start = id.index as usize * row;
+        let Node {
+            kind,
+            source,
+            value,
+            ..
+        } = *self.node(id);
         let mine = id.thread.index();
-        // Read in place: a node is large, and most of it is not needed.
-        let node = self.node(id);
-        let earlier = (node.value as usize).checked_sub(1);
-        let (mut joins_members, mut hangs_up) = (false, None);
-        let comes_from = match node.kind {
-            NodeKind::Begin => self.threads[mine].spawned_by,
-            NodeKind::Join { target } => self.end_of(target),
-            NodeKind::Completion { object } => {
-                earlier.map(|position| self.object(object).completions[position])
-            }
-            NodeKind::Send { .. } | NodeKind::Arrive { .. } => None,
-            NodeKind::Pass { barrier } if node.source.is_none() => {
-                joins_members = true;
-                earlier.map(|position| self.object(barrier).completions[position])
-            }
-            NodeKind::Receive { ports, wait: true } if node.source.is_none() => {
-                hangs_up = Some(ports);
-                None
-            }
-            _ => node.source,
-        };
-        let writes = node.kind.writes().is_some();
-        let touched = match self.weak {
-            true => None,
-            false => self.touched(&node.kind),
-        };
         let mut clocks = std::mem::take(&mut self.threads[mine].clocks);
         let is_new = clocks.len() < start + row;
         match start.checked_sub(row) {
@@ -129,6 +109,20 @@ impl Graph {
         let own = &mut clocks[start..start + row];
         own[mine] = id.index + 1;
         own[width + mine] = id.index + 1;
+        let comes_from = match kind {
+            NodeKind::Begin => self.threads[mine].spawned_by,
+            NodeKind::Join { target } => self.end_of(target),
+            NodeKind::Completion { object } => {
+                let earlier = (value as usize).checked_sub(1);
+                earlier.map(|position| self.object(object).completions[position])
+            }
+            NodeKind::Send { .. } | NodeKind::Arrive { .. } => None,
+            NodeKind::Pass { barrier } if source.is_none() => {
+                let earlier = (value as usize).checked_sub(1);
+                earlier.map(|position| self.object(barrier).completions[position])
+            }
+            _ => source,
+        };
         // Events of the same thread precede it anyway, and their clocks are moved out here.
         let clocks_of = if self.weak { 1 } else { CLOCKS };
         let mut depends_on = |from: EventId| {
@@ -139,24 +133,27 @@ impl Graph {
         if let Some(from) = comes_from {
             depends_on(from);
         }
-        if joins_members {
-            self.members(id).for_each(&mut depends_on);
-        }
-        if let Some(ports) = hangs_up {
-            self.hang_ups(ports).for_each(&mut depends_on);
+        match kind {
+            NodeKind::Pass { .. } if source.is_none() => {
+                self.members(id).for_each(&mut depends_on);
+            }
+            NodeKind::Receive { ports, wait: true } if source.is_none() => {
+                self.hang_ups(ports).for_each(&mut depends_on);
+            }
+            _ => {}
         }
         if self.weak {
             self.synchronize(id, &mut clocks);
             self.threads[mine].clocks = clocks;
             return;
         }
-        if let Some(location) = touched {
+        if let Some(location) = self.touched(kind) {
             let accesses = &mut self.locations[location.index()].accesses;
             let before = &mut own[width..];
             if accesses.is_empty() {
                 accesses.extend_from_slice(before);
             } else {
-                if writes {
+                if kind.writes().is_some() {
                     join(before, accesses);
                 }
                 join(accesses, before);
@@ -166,7 +163,7 @@ impl Graph {
     }
 
     /// Returns the location whose accesses the event is one of, in a graph that is not weak.
-    fn touched(&self, kind: &NodeKind) -> Option<LocationId> {
+    fn touched(&self, kind: NodeKind) -> Option<LocationId> {
         let is_end = matches!(kind, NodeKind::End { .. });
         let touched = kind.reads().or(kind.writes());
         // The end of a thread matters only if some event reads it.
@@ -179,7 +176,7 @@ impl Graph {
             return;
         }
         let (width, row) = (self.width, self.row());
-        if let Some(location) = self.touched(&self.node(id).kind) {
+        if let Some(location) = self.touched(self.node(id).kind) {
             let clocks = &self.threads[id.thread.index()].clocks;
             let before = &clocks[id.index as usize * row..][width..row];
             let accesses = &mut self.locations[location.index()].accesses;

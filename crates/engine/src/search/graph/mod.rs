@@ -195,22 +195,6 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// The beginning of a thread, before anything is known about it.
-    const NEW: Node = Node {
-        kind: NodeKind::Begin,
-        stamp: 0,
-        run: 0,
-        source: None,
-        outcome: Resolution::FIRST,
-        value: 0,
-        is_unknown: false,
-        oldest: false,
-        place: 0,
-        unread: 0,
-        strength: Strength::RELAXED,
-        failure: Strength::RELAXED,
-    };
-
     /// Returns the value of a write, if it is known.
     pub(crate) fn written(&self) -> Option<u64> {
         (!self.is_unknown).then_some(self.value)
@@ -462,15 +446,15 @@ impl Graph {
     }
 
     /// Returns the call that the thread waits for, if its last event is one.
-    pub(crate) fn pending_call(&self, thread: ThreadId) -> Option<(EventId, ObjectId, &Call)> {
+    pub(crate) fn pending_call(&self, thread: ThreadId) -> Option<(EventId, ObjectId, Call)> {
         match self.tail(thread)? {
             (
                 id,
-                Node {
+                &Node {
                     kind: NodeKind::Call { object, call },
                     ..
                 },
-            ) => Some((id, *object, call)),
+            ) => Some((id, object, call)),
             _ => None,
         }
     }
@@ -586,16 +570,7 @@ impl Graph {
 
     /// Appends an event to its thread and to insertion order. The caller sets its position in
     /// coherence or completion order, and its clocks.
-    #[inline(always)]
     pub(crate) fn push(&mut self, thread: ThreadId, kind: NodeKind) -> EventId {
-        let id = self.push_new(thread);
-        self.node_mut(id).kind = kind;
-        self.note(id, &kind);
-        id
-    }
-
-    /// Appends an event whose kind is not set.
-    fn push_new(&mut self, thread: ThreadId) -> EventId {
         let stamp = self.order.len() as u32;
         let id = EventId {
             thread,
@@ -612,19 +587,27 @@ impl Graph {
                 sites.push(self.site);
             }
         }
-        // A constant, and then its fields: a node that is made on the stack is read in larger parts than it was
-        // written when it is moved, which stalls the processor.
-        nodes.push(Node::NEW);
-        if let Some(node) = nodes.last_mut() {
-            (node.stamp, node.run) = (stamp, run);
-            (node.strength, node.failure) = (self.strength, self.failure);
-        }
+        nodes.push(Node {
+            kind,
+            stamp,
+            run,
+            source: None,
+            outcome: Resolution::FIRST,
+            value: 0,
+            is_unknown: false,
+            unread: 0,
+            oldest: false,
+            place: 0,
+            strength: self.strength,
+            failure: self.failure,
+        });
         self.order.push(id);
+        self.note(id, kind);
         id
     }
 
     /// Adds a new event to every log that it belongs to.
-    pub(crate) fn note(&mut self, id: EventId, kind: &NodeKind) {
+    pub(crate) fn note(&mut self, id: EventId, kind: NodeKind) {
         self.memory += u32::from(kind.is_memory());
         self.messages += u32::from(kind.is_message());
         self.threads[id.thread.index()].pauses += u32::from(kind.is_pause());
@@ -632,7 +615,7 @@ impl Graph {
             self.location_mut(location).reads.push(id);
         }
         match kind {
-            NodeKind::Call { object, .. } => self.object_mut(*object).calls.push(id),
+            NodeKind::Call { object, .. } => self.object_mut(object).calls.push(id),
             _ => {
                 self.record_at_ports(id, kind);
                 self.record_at_barrier(id, kind);
@@ -671,7 +654,7 @@ impl Graph {
         let position = log.completions.len() as u64;
         log.completions.push(id);
         let mut state = log.copy_of_state();
-        let reply = state.apply(&call, id.thread, outcome.outcome());
+        let reply = state.apply(call, id.thread, outcome.outcome());
         log.synchronizations
             .push(state.synchronization(call, reply));
         log.states.push(state);

@@ -66,8 +66,8 @@ impl Graph {
     }
 
     /// Adds a new event to the logs of its ports.
-    pub(crate) fn record_at_ports(&mut self, id: EventId, kind: &NodeKind) {
-        match *kind {
+    pub(crate) fn record_at_ports(&mut self, id: EventId, kind: NodeKind) {
+        match kind {
             NodeKind::Send { port } => self.port_mut(port).sends.push(id),
             NodeKind::HangUp { port, .. } => self.port_mut(port).hang_ups.push(id),
             NodeKind::Receive { ports, .. } => {

@@ -60,7 +60,7 @@ impl Shared {
         world: &mut World,
         initial: impl FnOnce() -> u64,
     ) -> LocationId {
-        context.location(world, &self.identity, &self.made, initial)
+        context.location(world, &self.identity, self.made, initial)
     }
 
     #[inline(always)]

@@ -73,7 +73,7 @@ impl<T> Channel<T> {
             used_outside(self.made, self.stamp, place)
         };
         protocol::call(context, place, call, |world| {
-            context.object(world, &self.identity, &self.made, || self.state())
+            context.object(world, &self.identity, self.made, || self.state())
         })
     }
 }

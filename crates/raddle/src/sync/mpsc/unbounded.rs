@@ -61,7 +61,7 @@ impl Presence {
     }
 
     fn location(&self, context: &Context, world: &mut World) -> LocationId {
-        context.location(world, &self.identity, &self.made, || 0)
+        context.location(world, &self.identity, self.made, || 0)
     }
 
     fn is_gone(&self, context: &Context, place: Caller) -> bool {

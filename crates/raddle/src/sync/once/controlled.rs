@@ -103,7 +103,7 @@ impl Controlled {
             done,
         } = caller;
         protocol::call(context, place, call, |world| {
-            context.object(world, &self.identity, &self.made, || self.state(done))
+            context.object(world, &self.identity, self.made, || self.state(done))
         })
     }
 }

@@ -104,7 +104,7 @@ impl Life {
                 kind: "births",
                 ..self.made
             };
-            let object = context.object(world, &self.births, &made, || {
+            let object = context.object(world, &self.births, made, || {
                 Object::Counted(Counted::births(ends))
             });
             Operation::Call {
@@ -119,7 +119,7 @@ impl Life {
     }
 
     fn ends(&self, context: &Context, world: &mut World) -> ObjectId {
-        context.object(world, &self.ends, &self.made, || {
+        context.object(world, &self.ends, self.made, || {
             Object::Counted(Counted::default())
         })
     }

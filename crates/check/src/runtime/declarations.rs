@@ -78,12 +78,12 @@ impl Context {
 
     /// Returns the variable that an object's data is.
     pub fn datum_of_object(&self, identity: &Identity, made: Made, state: Object) -> Datum {
-        Datum::Lock(self.with_world(|world| self.object(world, identity, &made, || state)))
+        Datum::Lock(self.with_world(|world| self.object(world, identity, made, || state)))
     }
 
     /// Returns the variable that a location is.
     pub fn datum_of_location(&self, identity: &Identity, made: Made, initial: u64) -> Datum {
-        Datum::Location(self.with_world(|world| self.location(world, identity, &made, || initial)))
+        Datum::Location(self.with_world(|world| self.location(world, identity, made, || initial)))
     }
 
     /// Returns the variable that a cell is; `None` if the cell does not exist.

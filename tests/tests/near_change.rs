@@ -134,54 +134,6 @@ fn threads_meet_near_the_change() {
     );
 }
 
-/// True when a reader has read the first of two stores, and not the second. Only the writer is marked.
-fn is_half_written() -> bool {
-    let shared = Arc::new([0, 0, 0, 0].map(AtomicUsize::new));
-    let mine = Arc::clone(&shared);
-    let writer = thread::spawn(move || {
-        for _ in 0..20 {
-            mine[2].store(1, SeqCst);
-        }
-        mine[0].store(1, SeqCst); // marked
-        mine[1].store(1, SeqCst); // marked
-    });
-    for _ in 0..20 {
-        shared[3].store(1, SeqCst);
-    }
-    let read = [0, 1].map(|at| shared[at].load(SeqCst));
-    writer.join().unwrap();
-    read == [1, 0]
-}
-
-/// Unchanged code that reads what changed code writes is near the change, too. Two of five samples are walks in which it is;
-/// each draws one of few orders of four operations, and a random walk one of forty steps.
-#[test]
-fn readers_of_what_changed_code_writes_are_near() {
-    let source = include_str!("near_change.rs");
-    let mut near = String::new();
-    for (number, line) in (1..).zip(source.lines()) {
-        if line.ends_with("// marked") {
-            near += &format!("near\ttests/tests/near_change.rs\t{number}\t{number}\n");
-        }
-    }
-    let since = Since::new("readers", &near);
-    let half_written = |check: Checker| {
-        let count = std::sync::atomic::AtomicU32::new(0);
-        let check = check
-            .max_executions(400)
-            .strategy(Strategy::Auto)
-            .shorten(false);
-        check.run(|| {
-            let is_it = u32::from(is_half_written());
-            count.fetch_add(is_it, std::sync::atomic::Ordering::Relaxed);
-        });
-        count.into_inner()
-    };
-    let without = half_written(Checker::new());
-    let with = half_written(since.of(Checker::new()));
-    assert!(with >= 2 * without, "{with} with, {without} without");
-}
-
 /// The requirements of a story that are new, every third of those that it covers, and an earlier version that covered
 /// the others.
 fn new_requirements(all: &Report) -> (Vec<String>, Since) {

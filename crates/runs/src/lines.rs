@@ -578,7 +578,7 @@ mod tests {
 
     #[test]
     fn a_statement_that_moves_is_a_change() {
-        // Two locks change places: lines that are the same, and a deadlock with whoever takes them as before.
+        // Two locks change places: lines that are the same, and a deadlock with code that takes them as before.
         let diff = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -3 +2,0 @@\n-    let a = one.lock();\n\
                     @@ -4,0 +4 @@\n+    let a = one.lock();\n";
         let map = LineMap::from_diff(diff);

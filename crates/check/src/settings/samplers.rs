@@ -2,7 +2,7 @@
 
 use raddle_engine::coverage::{Baseline, Metric, Metrics};
 use raddle_engine::strategy::{
-    CoverageGuided, History, Impact, Near, Noise, Pct, Pos, Random, Surw, Urw,
+    CoverageGuided, History, Impact, Noise, Pct, Pos, Random, Surw, Urw,
 };
 
 /// Maximum depth of the bugs that `Auto` samples for; `Pct` rarely reaches deeper ones.
@@ -24,9 +24,8 @@ pub(crate) fn all(seed: u64) -> Vec<Box<dyn raddle_engine::Strategy>> {
     ]
 }
 
-/// Returns the samplers that prefer what is near a change of the program, one more than [`all`]: mostly walks over what
-/// the change can affect; then preemptions near it, orders of the uses of one location or object that it uses, and
-/// requirements that are new.
+/// Returns the samplers that prefer what is near a change of the program: preemptions near it, orders of the uses
+/// of one location or object that it uses, and requirements that are new.
 pub(crate) fn near(
     baseline: Baseline,
     impact: Impact,
@@ -34,30 +33,21 @@ pub(crate) fn near(
 ) -> Vec<Box<dyn raddle_engine::Strategy>> {
     let seed = |number: usize| self::seed(seed, usize::MAX - number);
     let metrics = Metrics::SYNC_PAIR_DEF_USE | Metric::Adjacent;
-    let narrow = |number: usize| Box::new(Near::new(impact.clone(), seed(number)));
-    let wide = |number: usize| Box::new(Near::new(impact.clone(), seed(number)).wide());
     vec![
-        narrow(0),
-        wide(1),
-        narrow(2),
-        wide(3),
-        Box::new(CoverageGuided::new(metrics, seed(4)).aiming(baseline)),
-        narrow(5),
-        wide(6),
-        Box::new(Noise::near(impact.clone(), seed(7))),
-        narrow(8),
-        Box::new(Surw::new(seed(9)).near(impact.clone())),
+        Box::new(Noise::near(impact.clone(), seed(0))),
+        Box::new(Surw::new(seed(1)).near(impact)),
+        Box::new(CoverageGuided::new(metrics, seed(2)).aiming(baseline)),
     ]
 }
 
-/// Returns a round of samplers that begins with one of `some`; then they and `others` take turns. Strategies of the
-/// shorter list are not repeated.
+/// Returns a round of samplers in which `some` and `others` take turns, each as often as the longer list is
+/// long; strategies of the shorter list are not repeated.
 pub(crate) fn alternating(
     some: Vec<Box<dyn raddle_engine::Strategy>>,
     others: Vec<Box<dyn raddle_engine::Strategy>>,
 ) -> Vec<Box<dyn raddle_engine::Strategy>> {
     let (mut some, mut others) = (some.into_iter(), others.into_iter());
-    let mut all: Vec<_> = some.next().into_iter().collect();
+    let mut all = Vec::new();
     loop {
         let next = [some.next(), others.next()];
         if next.iter().all(Option::is_none) {

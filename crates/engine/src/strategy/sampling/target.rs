@@ -11,7 +11,7 @@ use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 
 /// A location or an object.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Thing(usize);
 
 impl Thing {

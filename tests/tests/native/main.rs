@@ -22,7 +22,6 @@ mod rust_regions;
 mod rust_std;
 mod rust_tests;
 mod rust_twins;
-mod since;
 mod substrate;
 mod threads;
 mod undoing;

@@ -272,12 +272,11 @@ fn an_order_of_additions_has_the_classes_that_are_counted() {
         assert!(pruned.consistency().unwrap().is_complete);
         // Every order of six additions, two of each thread.
         assert_eq!(all.runs(), 90);
-        pruned.runs()
+        // An addition that takes the latest one may be revisited, so no contradiction is final.
+        assert_eq!(pruned.runs(), 90);
     };
-    let one = runs(&[3, 2, 1, 1, 2, 3], 1);
-    let some = runs(&[2, 3, 3], 45);
-    println!("{one} runs for one class, {some} for some");
-    assert!(one <= 90 && some <= 90, "{one} {some}");
+    runs(&[3, 2, 1, 1, 2, 3], 1);
+    runs(&[2, 3, 3], 45);
 }
 
 /// Two threads, each of which writes what it has read before, and the lines of the reads and the writes.

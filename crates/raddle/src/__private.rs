@@ -1,12 +1,12 @@
 //! Functions that the expansion of `#[raddle::test]` and raddle's own tests call. Not for direct use.
 
 use std::fmt::Debug;
+use std::panic::Location;
 
 use raddle_check::Checker;
 
 pub use crate::entered::{Entered, Value, WithDebug, WithoutDebug};
 pub use crate::labelled::{data_set, data_struct, label};
-pub use crate::reached::{is_checked, pass};
 pub use raddle_check::runtime::LocalId;
 pub use raddle_check::{reading, run_observed, with_mutant};
 pub use std::thread_local as std_thread_local;
@@ -43,4 +43,17 @@ pub fn test<T: Outcome>(
     let checker = Checker::new().named(name).known_schedules(true);
     let report = configure(checker).run(move || body().verify());
     report.assert_ok();
+}
+
+/// True inside a check.
+pub fn is_checked() -> bool {
+    raddle_check::runtime::current().is_some()
+}
+
+/// Notes that the running execution came to a marked state, if there is one.
+#[track_caller]
+pub fn pass(name: &'static str, holds: bool) {
+    if let Some(context) = raddle_check::runtime::current() {
+        context.pass_state(Location::caller(), name, holds);
+    }
 }

@@ -1,8 +1,5 @@
 //! The macros that mark states of the program, so that a check says whether any execution reached them.
 
-#[cfg(feature = "check")]
-use std::panic::Location;
-
 /// Marks a place that some execution is expected to come to.
 ///
 /// A check counts the executions that come to it: [`Report::reached`](crate::Report::reached). With the setting
@@ -101,21 +98,6 @@ macro_rules! sometimes {
             $(let _: &str = $name;)?
         }
     };
-}
-
-/// True inside a check.
-#[cfg(feature = "check")]
-pub fn is_checked() -> bool {
-    raddle_check::runtime::current().is_some()
-}
-
-/// Notes that the running execution came to a marked state, if there is one.
-#[cfg(feature = "check")]
-#[track_caller]
-pub fn pass(name: &'static str, holds: bool) {
-    if let Some(context) = raddle_check::runtime::current() {
-        context.pass_state(Location::caller(), name, holds);
-    }
 }
 
 #[cfg(all(test, not(feature = "check")))]

@@ -67,6 +67,7 @@ macro_rules! each_primitive {
             spin_loop, "hint::spin_loop", "spun", 1;
             unsafe_cell, "cell::UnsafeCell", "7", 1;
             label, "label!", "0", 1;
+            states, "reachable!", "0", 1;
             // Either of two comes first.
             atomic_block, "atomic_block!", "2", 2;
             data_set, "data_set!", "0", 1;
@@ -388,6 +389,14 @@ pub(crate) fn unsafe_cell() -> String {
 pub(crate) fn label() -> String {
     let lock = Mutex::new(0);
     raddle::label!("count", &lock);
+    lock.into_inner().unwrap().to_string()
+}
+
+pub(crate) fn states() -> String {
+    let lock = Mutex::new(0);
+    raddle::reachable!("the lock exists");
+    raddle::sometimes!(lock.try_lock().is_ok());
+    raddle::sometimes!(*lock.lock().unwrap() > 0, "it has a value");
     lock.into_inner().unwrap().to_string()
 }
 

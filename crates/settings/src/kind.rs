@@ -460,7 +460,7 @@ mod tests {
             assert_eq!(
                 problem(SettingKind::Guarantee, wrong),
                 format!(
-                    "`{wrong}` is not one of: exhaustive, reduced, bounded:N, delayed:N, sampled"
+                    "`{wrong}` is not one of: exhaustive, reduced, paths, bounded:N, delayed:N, sampled"
                 )
             );
         }

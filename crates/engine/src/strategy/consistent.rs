@@ -1,8 +1,9 @@
 //! Total replay: every class that is consistent with a partial trace of a failure.
 //!
 //! The exhaustive search runs, and a follower compares each execution with the trace. As soon as an execution contradicts
-//! it by events that are the same in every descendant of the graph, the subtree is left out. Executions that
-//! contradict it and are run to their end, because a descendant may not, are attempts that count for nothing.
+//! it by events that are the same in every descendant of the graph, the subtree is left out. Few contradictions are of that
+//! kind, as a receive that takes the latest send may be revisited: most executions that contradict the trace are run to
+//! their end, and are attempts that count for nothing.
 
 use std::sync::Arc;
 

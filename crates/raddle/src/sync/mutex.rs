@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use raddle_engine::object::{self, Object, mutex::Call};
@@ -40,6 +40,10 @@ unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 impl<T: ?Sized> UnwindSafe for Mutex<T> {}
 impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
 
+/// Uses of the data of a locked lock, as `MutexGuard::looked` has them.
+const LOOKED: usize = 1;
+const CHANGED: usize = 3;
+
 /// Access to the data of a locked [`Mutex`]; unlocks when dropped.
 #[must_use = "if unused the Mutex will immediately unlock"]
 #[clippy::has_significant_drop]
@@ -50,11 +54,9 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     stamp: u64,
     /// True when the thread was panicking already when it took the lock.
     panicking: WideBool,
-    /// 1 when the data was borrowed since, so that a wait is for a condition of the data. Two halves of a word, which
-    /// has no padding.
-    looked: AtomicU32,
-    /// 1 when the data was borrowed mutably since.
-    changed: AtomicU32,
+    /// Not 0 when the data was borrowed since, so that a wait is for a condition of the data; [`CHANGED`] when it was
+    /// borrowed mutably. A whole word, so that there is no padding.
+    looked: AtomicUsize,
     place: &'static Location<'static>,
 }
 
@@ -212,8 +214,7 @@ impl<T: ?Sized> Mutex<T> {
             raw: Some(raw),
             stamp: 0,
             panicking,
-            looked: AtomicU32::new(0),
-            changed: AtomicU32::new(0),
+            looked: AtomicUsize::new(0),
             place,
         };
         or_poisoned(guard, self.poisoned.load(Ordering::Relaxed))
@@ -245,8 +246,7 @@ impl<T: ?Sized> Mutex<T> {
             raw: Some(raw),
             stamp: context.stamp(),
             panicking: WideBool::new(context.is_unwinding()),
-            looked: AtomicU32::new(0),
-            changed: AtomicU32::new(0),
+            looked: AtomicUsize::new(0),
             place,
         };
         or_poisoned(guard, poisoned)
@@ -292,12 +292,12 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 
     /// True when the data was used since the lock was taken.
     pub(super) fn has_looked(&self) -> bool {
-        self.looked.load(Ordering::Relaxed) != 0 || self.has_changed()
+        self.looked.load(Ordering::Relaxed) != 0
     }
 
     /// True when the data may have been changed since the lock was taken.
     fn has_changed(&self) -> bool {
-        self.changed.load(Ordering::Relaxed) != 0
+        self.looked.load(Ordering::Relaxed) == CHANGED
     }
 
     /// Records how the data was used, right before the lock is released.
@@ -407,7 +407,8 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.looked.store(1, Ordering::Relaxed);
+        let before = self.looked.load(Ordering::Relaxed);
+        self.looked.store(before | LOOKED, Ordering::Relaxed);
         // SAFETY: this guard has the lock.
         unsafe { &*self.lock.data.get() }
     }
@@ -415,7 +416,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        *self.changed.get_mut() = 1;
+        *self.looked.get_mut() = CHANGED;
         // SAFETY: this guard has the lock and is borrowed exclusively.
         unsafe { &mut *self.lock.data.get() }
     }

@@ -58,16 +58,17 @@ impl Context {
         self.with_world(|world| world.leave_block(thread, block.number, value));
     }
 
-    /// Records that the calling thread has used the data in a lock that it is about to release.
-    #[inline]
-    pub fn note_data_use(&self, writes: bool, lock: impl FnOnce(&mut World) -> ObjectId) {
-        if self.keeps_data_uses.get() && !self.has_stopped() {
-            self.record_data_use(writes, lock);
-        }
+    /// True when uses of the data in locks are recorded.
+    #[inline(always)]
+    pub fn keeps_data_uses(&self) -> bool {
+        self.keeps_data_uses.get()
     }
 
-    #[cold]
-    fn record_data_use(&self, writes: bool, lock: impl FnOnce(&mut World) -> ObjectId) {
+    /// Records that the calling thread has used the data in a lock that it is about to release.
+    pub fn record_data_use(&self, writes: bool, lock: impl FnOnce(&mut World) -> ObjectId) {
+        if self.has_stopped() {
+            return;
+        }
         let thread = self.thread();
         let _aside = alloc::aside();
         self.with_world(|world| {

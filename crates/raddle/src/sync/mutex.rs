@@ -28,6 +28,9 @@ pub struct Mutex<T: ?Sized> {
     raw: std::sync::Mutex<()>,
     /// Poison outside checks; inside one, the engine has it.
     poisoned: AtomicBool,
+    /// True when the thread that has the lock has borrowed the data mutably. It is not in the guard, which is on a stack whose
+    /// bytes tell the rounds of a loop apart.
+    changed: AtomicBool,
     data: UnsafeCell<T>,
 }
 
@@ -40,10 +43,6 @@ unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 impl<T: ?Sized> UnwindSafe for Mutex<T> {}
 impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
 
-/// Uses of the data of a locked lock, as `MutexGuard::looked` has them.
-const LOOKED: usize = 1;
-const CHANGED: usize = 3;
-
 /// Access to the data of a locked [`Mutex`]; unlocks when dropped.
 #[must_use = "if unused the Mutex will immediately unlock"]
 #[clippy::has_significant_drop]
@@ -54,8 +53,7 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     stamp: u64,
     /// True when the thread was panicking already when it took the lock.
     panicking: WideBool,
-    /// Not 0 when the data was borrowed since, so that a wait is for a condition of the data; [`CHANGED`] when it was
-    /// borrowed mutably. A whole word, so that there is no padding.
+    /// 1 when the data was used since, so that a wait is for a condition of the data.
     looked: AtomicUsize,
     place: &'static Location<'static>,
 }
@@ -92,6 +90,7 @@ impl<T> Mutex<T> {
             },
             raw: std::sync::Mutex::new(()),
             poisoned: AtomicBool::new(false),
+            changed: AtomicBool::new(false),
             data: UnsafeCell::new(value),
         }
     }
@@ -241,6 +240,7 @@ impl<T: ?Sized> Mutex<T> {
                 )
             }
         };
+        self.changed.store(false, Ordering::Relaxed);
         let guard = MutexGuard {
             lock: self,
             raw: Some(raw),
@@ -295,17 +295,15 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         self.looked.load(Ordering::Relaxed) != 0
     }
 
-    /// True when the data may have been changed since the lock was taken.
-    fn has_changed(&self) -> bool {
-        self.looked.load(Ordering::Relaxed) == CHANGED
-    }
-
-    /// Records how the data was used, right before the lock is released.
-    #[inline]
-    fn note_use(&self, context: &Context) {
+    /// Records how the data was used, right before the lock is released. It has a frame of its own, as that of the caller is
+    /// part of the state that tells the rounds of a loop apart.
+    #[cold]
+    #[inline(never)]
+    fn record_use(&self, context: &Context) {
         if self.has_looked() {
+            let has_changed = self.lock.changed.load(Ordering::Relaxed);
             let lock = |world: &mut World| self.lock.object(context, world);
-            context.note_data_use(self.has_changed(), lock);
+            context.record_data_use(has_changed, lock);
         }
     }
 
@@ -323,7 +321,9 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         place: &'static Location<'static>,
     ) -> GivenBack<'a, T> {
         self.raw = None;
-        self.note_use(context);
+        if context.keeps_data_uses() {
+            self.record_use(context);
+        }
         let unlock = Call::Unlock { poison: false };
         self.lock.call(context, place, unlock);
         let given_back = GivenBack {
@@ -387,7 +387,9 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
             Some(context) if context.stamp() == self.stamp => {
                 // Before the unlocking operation, which may let another thread take the lock.
                 self.raw = None;
-                self.note_use(context);
+                if context.keeps_data_uses() {
+                    self.record_use(context);
+                }
                 let is_unwinding = context.is_unwinding() && !context.has_stopped();
                 let poison = protocol::lock::poisons(self.panicking.get(), is_unwinding);
                 self.lock.call(context, self.place, Call::Unlock { poison });
@@ -407,8 +409,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        let before = self.looked.load(Ordering::Relaxed);
-        self.looked.store(before | LOOKED, Ordering::Relaxed);
+        self.looked.store(1, Ordering::Relaxed);
         // SAFETY: this guard has the lock.
         unsafe { &*self.lock.data.get() }
     }
@@ -416,7 +417,8 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        *self.looked.get_mut() = CHANGED;
+        *self.looked.get_mut() = 1;
+        self.lock.changed.store(true, Ordering::Relaxed);
         // SAFETY: this guard has the lock and is borrowed exclusively.
         unsafe { &mut *self.lock.data.get() }
     }

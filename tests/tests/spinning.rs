@@ -412,25 +412,34 @@ fn what_a_lock_protects_is_part_of_the_state_of_who_waits() {
     assert_eq!(seen.classes, 1);
 }
 
+/// The rounds of a loop are told apart by the bytes of its stack, which may be equal a round later in one strategy than in
+/// the other. So of loops with a time limit the ends are compared, and not the classes.
 #[test]
 fn waits_that_time_out_let_others_have_the_lock() {
-    let seen = behaviour(&Checker::new().spurious_wakeups(false), || {
-        let shared = Arc::new((Mutex::new(0), Condvar::new()));
-        let other = Arc::clone(&shared);
-        let thread = thread::spawn(move || {
-            for _ in 0..2 {
-                *other.0.lock().unwrap() += 1;
+    for strategy in [Strategy::Exhaustive, Strategy::EnumeratePrivateFirst] {
+        let checker = Checker::new()
+            .strategy(strategy.clone())
+            .spurious_wakeups(false)
+            .max_executions(10_000);
+        let report = checker.run(|| {
+            let shared = Arc::new((Mutex::new(0), Condvar::new()));
+            let other = Arc::clone(&shared);
+            let thread = thread::spawn(move || {
+                for _ in 0..2 {
+                    *other.0.lock().unwrap() += 1;
+                }
+            });
+            let mut guard = shared.0.lock().unwrap();
+            while *guard < 2 {
+                guard = shared.1.wait_timeout(guard, Duration::ZERO).unwrap().0;
             }
+            assert_eq!(*guard, 2);
+            drop(guard);
+            thread.join().unwrap();
         });
-        let mut guard = shared.0.lock().unwrap();
-        while *guard < 2 {
-            guard = shared.1.wait_timeout(guard, Duration::ZERO).unwrap().0;
-        }
-        drop(guard);
-        thread.join().unwrap();
-    });
-    assert_eq!(seen.kinds(), []);
-    assert_eq!(seen.outcomes, [()].into());
+        report.assert_ok();
+        assert!(report.exhausted, "{strategy}: {report}");
+    }
 }
 
 #[test]

@@ -78,8 +78,7 @@ fn main() {
     println!("\nThe log:");
     let report = Checker::new()
         .consistent_with_trace(LOG.parse().expect("the log is well-formed"))
-        .page(false)
         .run(|| assert_eq!(lost(), 0, "a job was lost"));
     println!("{}", report.summary());
-    println!("{}", report.failures[0].message);
+    println!("{}", report.failures[0]);
 }

@@ -99,10 +99,11 @@ impl Trials {
         let mut place = self.trial.borrow_mut();
         let trial = place.as_mut().expect("a trial takes place");
         let (expected, at, reply) = &mut trial.round[trial.next];
-        let is_expected = match trial.rounds {
-            // A changed ordering is only in the event.
-            0 => expected.is_like(operation),
-            _ => expected == operation,
+        // Events, of which the first round consists, may have another ordering than operations that are changed.
+        let is_event = matches!((trial.rounds, trial.next), (0, _) | (1, 0));
+        let is_expected = match is_event {
+            true => expected.is_like(operation),
+            false => expected == operation,
         };
         if !is_expected || *at != site {
             drop(place);

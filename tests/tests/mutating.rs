@@ -218,43 +218,6 @@ fn a_loop_whose_load_is_changed_is_found_as_soon_as_another() {
     assert_eq!(wait(SeqCst, Some("Relaxed")), wait(Relaxed, None));
 }
 
-/// Two threads that take a spin lock by a compare-exchange with this ordering; returns the numbers of classes and of
-/// runs.
-fn take_turns(ordering: Ordering, change: Option<&str>) -> (u64, u64) {
-    let (exchange, place) = LINES[0][0];
-    let checker = Checker::new().strategy(Strategy::Exhaustive);
-    let checker = match change {
-        Some(change) => {
-            let mutant = format!("{place} compare-exchange {change}");
-            raddle::__private::with_mutant(checker, &mutant)
-        }
-        None => checker,
-    };
-    let report = checker.max_executions(1_000).run(move || {
-        let memory: Arc<Memory> = Arc::default();
-        let take_turn = move |memory: &Memory| {
-            while exchange(Exchange(0, ordering, Relaxed), memory) != 0 {}
-            memory[0].store(0, Release);
-        };
-        let other = Arc::clone(&memory);
-        let thread = thread::spawn(move || take_turn(&other));
-        take_turn(&memory);
-        thread.join().unwrap();
-    });
-    report.assert_ok();
-    assert!(report.exhausted, "{:?}", report.runs());
-    (report.classes(), report.runs())
-}
-
-// The first round of the trial of a loop is one of events, which have the changed ordering.
-#[test]
-fn a_loop_whose_first_operation_is_changed_waits_all_the_same() {
-    assert_eq!(
-        take_turns(SeqCst, Some("Acquire")),
-        take_turns(Acquire, None)
-    );
-}
-
 #[test]
 fn a_change_that_fits_nothing_changes_nothing() {
     let program = [[Load(0, Relaxed); 3], [Store(0, Relaxed); 3]];

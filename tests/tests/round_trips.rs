@@ -102,7 +102,8 @@ impl Programs {
         let finished = finish(&mut command);
         let said = finished.stdout + &finished.stderr;
         let mut lines = said.lines();
-        let headline = lines.find(|line| line.contains(" after ") && line.ends_with(')'));
+        let is_headline = |line: &&str| line.contains(" after ") && line.ends_with(')');
+        let headline = lines.find(|line| !line.starts_with(' ') && is_headline(line));
         let headline = headline.unwrap_or_else(|| panic!("{program} did not fail:\n{said}"));
         let replay = lines.find_map(|line| line.trim().strip_prefix("replay: RADDLE_REPLAY="));
         Story {

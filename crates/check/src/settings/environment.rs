@@ -38,7 +38,10 @@ pub(crate) fn apply_replay(
     };
     let here = running.name.as_ref().map(ToString::to_string);
     match (&schedule.check, running.belongs(schedule.check.as_ref())) {
-        (None, _) | (_, Belongs::Here) => checker.strategy = Strategy::Replay(schedule),
+        (None, _) | (_, Belongs::Here) => {
+            checker.strategy = Strategy::Replay(schedule);
+            checker.total_replay = None;
+        }
         (Some(there), Belongs::Elsewhere) => {
             let here = here.unwrap_or("a check without a name".to_owned());
             eprintln!("raddle: {here} runs as usual, because RADDLE_REPLAY is of {there}");

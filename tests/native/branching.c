@@ -5,7 +5,8 @@
 #include "shared.h"
 
 static atomic_int x, y, marks;
-static int plain, other, which;
+/* Not static, so that no write of them is left out. */
+int plain, other, which;
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER,
                        c = PTHREAD_MUTEX_INITIALIZER, checked;
 
@@ -257,7 +258,7 @@ static void sign(void)
 }
 
 /* Two objects, one of which has two names in some orders. The credit is guarded by different locks. */
-static int credit[2], ref2, first_x, first_y;
+int credit[2], ref2, first_x, first_y;
 static atomic_int ordered[2];
 static int is_ordered;
 
@@ -358,7 +359,7 @@ static void same_lock(void)
 }
 
 /* A pool: the second thread uses the factory without a common lock if a third one has been faster. */
-static int active, factory;
+int active, factory;
 
 static void *uses_factory(void *unused)
 {
@@ -453,7 +454,7 @@ static void *connects(void *unused)
 }
 
 /* Takes jobs for ever. */
-static int jobs, served;
+int jobs, served;
 
 static void *serves(void *unused)
 {

@@ -4,7 +4,7 @@
 //!
 //! | subject | published: pairs -> guided; nodes | here: full search; pairs; guided; nodes |
 //! | --- | --- | --- |
-//! | pool | 23 -> 2; 990 -> 4 | 5; 23; 2; 928 -> 4 |
+//! | pool | 23 -> 2; 990 -> 4 | 5; 23; 2; 900 -> 4 |
 //! | telnet | 66 -> 1; 42 -> 1 | 11; 66; 2; none |
 //! | map | infinite -> 4; infinite -> 8 | infinite; infinite; 4; 8 |
 //! | crawler | infinite -> 1; infinite -> 4 | infinite; infinite; 1 or 2; 4 |
@@ -253,11 +253,8 @@ fn a_pool_with_more_to_do_has_the_same_graph() {
         }
     }
     let graph = VariantGraph::of(&all);
-    let size = graph.nodes + graph.variants.len();
-    assert!(
-        (500..2_000).contains(&size),
-        "{size} is of the order of 990"
-    );
+    // Counted by another program as well; 990 nodes are published.
+    assert_eq!((graph.nodes, graph.variants.len()), (748, 152));
     let program = || threads::<Pool, 3>([uses, borrows_and_counts, returns_and_counts]);
     let report = guided(1, program);
     let branches = report.branches();

@@ -22,7 +22,7 @@ function branchGraph(graph) {
 function branchItem(branch) {
   return el("li", {}, el("p", {}, "after ", branchStep(branch.after), branch.result && `, which ${branch.result}`, ` (${branch.threads.join(", ")})`),
     branch.graphs.length > 0 ? branch.graphs.map((graph) => el("div", {}, branchGraph(graph)))
-      : [el("p", {}, "the sources of receives do not decide it"), el("ul", {}, branch.outcomes.map(({ step }) => el("li", {}, branchStep(step))))]);
+      : [el("p", {}, "no sources of receives were found that decide it"), el("ul", {}, branch.outcomes.map(({ step }) => el("li", {}, branchStep(step))))]);
 }
 
 function guidelines(given) {

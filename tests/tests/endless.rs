@@ -1,4 +1,4 @@
-//! Loops without end that threads leave once their rounds repeat, against the same loops with an end that the
+//! Loops without end that threads leave when a round repeats the one before, against the same loops with an end that the
 //! program itself computes, against all schedules, and where they would say too much.
 
 use std::collections::{BTreeSet, HashMap};
@@ -152,35 +152,6 @@ fn loops_that_end_are_run_to_their_end() {
     assert_eq!(report.classes(), 11);
     assert!(report.left_loops().is_empty());
     assert_eq!(search().run(program).classes(), 11);
-}
-
-/// A loop that ends may share its operations with the endless one: the thread goes on after it.
-#[test]
-fn a_loop_that_ends_before_the_endless_one_is_not_left() {
-    let report = leaving().run(|| {
-        let shop = Arc::new(Shop::default());
-        let served = Arc::clone(&shop);
-        thread::spawn(move || {
-            (0..5).for_each(|_| submit(&served));
-            served.served.set(1);
-            loop {
-                submit(&served);
-            }
-        });
-        submit(&shop);
-        shop.served.get();
-    });
-    let kinds: BTreeSet<_> = report
-        .failures
-        .iter()
-        .map(|it| it.kind.to_string())
-        .collect();
-    assert_eq!(
-        kinds.into_iter().collect::<Vec<_>>(),
-        ["data race"],
-        "{report}"
-    );
-    assert_eq!(report.left_loops()[0].rounds, 10, "{report}");
 }
 
 /// A loop that fails in a round.

@@ -118,7 +118,7 @@ fn loops_without_end_are_left() {
     let program = program("branching-endless");
     let found = check(&program, "server", ENDLESS);
     found.exits(0);
-    found.says("endless loops are left once their rounds repeat: 3 classes");
+    found.says("endless loops are left when a round repeats the one before: 3 classes");
     found.says("4 rounds of the loop").says(&line("round"));
     let found = check(&program, "server-race", ENDLESS);
     found.exits(1).says("data race").says(&line("served"));

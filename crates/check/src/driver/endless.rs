@@ -1,14 +1,13 @@
 //! The loops without end that threads leave with `Reduction::Manners`.
 //!
-//! Before the search some executions are run with a limit of events: first those in which each thread runs until it
-//! must wait, then random ones. A loop that its thread is still in at
+//! Before the search some random executions are run with a limit of events. A loop that its thread is still in at
 //! the limit is taken to have no end. All contexts of the check then leave it, those that minimise and repeat
 //! failures included.
 
 use std::panic::Location;
 use std::sync::Arc;
 
-use raddle_engine::strategy::{Delay, Dispatcher, Random};
+use raddle_engine::strategy::Random;
 use raddle_engine::{Ending, EndlessLoop, Exploration, Limits, endless};
 
 #[cfg(unix)]
@@ -21,9 +20,9 @@ use crate::settings::checker::Checker;
 
 /// Maximum events of an execution in which loops are looked for. A loop that ends later is left as one without end.
 const MAX_EVENTS: usize = 1 << 15;
-/// Number of random executions that must end before the limit, each with a seed of its own, before the loops are taken
-/// to be all.
-const SEEDS: u64 = 3;
+/// Number of executions that must end before the limit, each with a seed of its own, before the loops are taken to be
+/// all.
+const SEEDS: u64 = 4;
 /// Maximum number of loops.
 const MAX_LOOPS: usize = 64;
 
@@ -47,25 +46,20 @@ pub(crate) fn learn(
         loops: Vec::new(),
         runs: 0,
     };
-    let mut orders = [Order::Alone]
-        .into_iter()
-        .chain((0..SEEDS).map(|seed| Order::Random(checker.seed.wrapping_add(seed))))
-        .peekable();
-    while let Some(&order) = orders.peek() {
-        if learnt.loops.len() >= MAX_LOOPS || deadline.is_past() {
-            break;
-        }
-        let found = found_in_one_run(checker, &learnt, order, body, place, fatal, deadline);
+    let mut seeds = 0;
+    while seeds < SEEDS && learnt.loops.len() < MAX_LOOPS && !deadline.is_past() {
+        let seed = checker.seed.wrapping_add(seeds);
+        let found = found_in_one_run(checker, &learnt, seed, body, place, fatal, deadline);
         learnt.runs += 1;
-        let is_known = |one: &EndlessLoop| {
-            let mut known = learnt.loops.iter();
-            known.any(|it| (&it.thread, it.site, it.label) == (&one.thread, one.site, one.label))
-        };
-        let new: Vec<EndlessLoop> = found.into_iter().filter(|one| !is_known(one)).collect();
-        if new.is_empty() {
-            orders.next();
+        let known = learnt.loops.len();
+        for one in found {
+            if !learnt.loops.contains(&one) {
+                learnt.loops.push(one);
+            }
         }
-        learnt.loops.extend(new);
+        if learnt.loops.len() == known {
+            seeds += 1;
+        }
     }
     Some(Checker {
         learnt_loops: Some(Arc::new(learnt)),
@@ -73,20 +67,11 @@ pub(crate) fn learn(
     })
 }
 
-/// The order of the threads in an execution in which loops are looked for.
-#[derive(Clone, Copy)]
-enum Order {
-    /// Each thread runs until it must wait.
-    Alone,
-    /// A random order with this seed.
-    Random(u64),
-}
-
-/// Runs one execution, and returns the loops that threads are in at its limit of events.
+/// Runs one random execution, and returns the loops that threads are in at its limit of events.
 fn found_in_one_run(
     checker: &Checker,
     known: &LearntLoops,
-    order: Order,
+    seed: u64,
     body: &(dyn Fn() + Sync),
     place: &'static Location<'static>,
     fatal: &Arc<FatalReport>,
@@ -97,11 +82,7 @@ fn found_in_one_run(
         max_events: limits.max_events.min(MAX_EVENTS),
         ..limits
     };
-    let strategy = match order {
-        Order::Alone => Dispatcher::other(Delay::new(0)),
-        Order::Random(seed) => Random::new(seed).into(),
-    };
-    let exploration = Exploration::new(strategy, limits);
+    let exploration = Exploration::new(Random::new(seed), limits);
     let context = checker.context(exploration, fatal.clone());
     known.set_in(&context);
     let _own_thread = context.enter();
@@ -115,9 +96,7 @@ fn found_in_one_run(
         *exploration.ending() == Ending::TooManyEvents
     });
     let found = match is_too_long {
-        true => context.with_execution(|execution, _| {
-            endless::loops(execution, matches!(order, Order::Alone))
-        }),
+        true => context.with_execution(|execution, _| endless::loops(execution)),
         false => Vec::new(),
     };
     context.clean_up();

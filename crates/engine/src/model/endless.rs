@@ -2,6 +2,7 @@
 
 use super::event::Event;
 use super::execution::Execution;
+use super::operation::Operation;
 use super::schedule::ThreadPath;
 use crate::base::ids::{CellId, LocationId, ObjectId, SiteId, ThreadId};
 use crate::object::effect::Effect;
@@ -16,8 +17,6 @@ pub struct EndlessLoop {
     pub site: SiteId,
     /// Label of the operation.
     pub label: &'static str,
-    /// Number of equal rounds after which the thread leaves the loop.
-    pub repeats: usize,
 }
 
 /// A loop that a thread was made to leave in an execution.
@@ -35,8 +34,8 @@ pub struct LeftLoop {
 pub(crate) type OwnEvent<'a> = (&'a Event, bool);
 
 /// A step of a round: an operation or an access, with what it is done to. Values are no part of it.
-#[derive(PartialEq, Eq, Hash)]
-pub(crate) enum RoundStep {
+#[derive(PartialEq, Eq)]
+enum RoundStep {
     Operation {
         label: &'static str,
         site: SiteId,
@@ -72,37 +71,27 @@ impl Execution {
         (own, held == 0)
     }
 
-    /// Returns the steps of the complete rounds of a loop of a thread, and of the last one, which is complete only if
-    /// the thread is about to begin another.
-    pub(crate) fn rounds(
+    /// Returns the number of rounds that the thread has completed, if it is about to begin another one with this
+    /// operation and the last two have the same steps: operations and accesses at the same places, done to the same
+    /// objects.
+    pub(crate) fn repeated_rounds(
         &self,
         thread: ThreadId,
-        own: &[OwnEvent<'_>],
-        it: &EndlessLoop,
-    ) -> Vec<Vec<RoundStep>> {
-        let begins = |&(event, is_free): &OwnEvent<'_>| {
-            is_free && event.site == it.site && event.operation.label() == it.label
-        };
-        let begins: Vec<usize> = (0..own.len()).filter(|&at| begins(&own[at])).collect();
-        let ends = begins.iter().skip(1).copied().chain([own.len()]);
-        let rounds = begins.iter().zip(ends);
-        rounds
-            .map(|(&from, to)| self.round_steps(thread, &own[from..to]))
-            .collect()
-    }
-
-    /// Returns the number of rounds that the thread has completed, if it is about to begin another one of this loop,
-    /// holds no lock, and the last rounds have the same steps: operations and accesses at the same places, done to the
-    /// same objects.
-    pub(crate) fn repeated_rounds(&self, thread: ThreadId, it: &EndlessLoop) -> Option<u32> {
+        operation: &Operation,
+        site: SiteId,
+    ) -> Option<u32> {
         let (own, is_free) = self.own_events(thread);
-        if !is_free {
+        let begins = |&(event, is_free): &OwnEvent<'_>| {
+            is_free && event.site == site && event.operation.label() == operation.label()
+        };
+        let begins: Vec<usize> = (0..own.len()).filter(|&it| begins(&own[it])).collect();
+        let [.., first, second] = begins[..] else {
             return None;
-        }
-        let rounds = self.rounds(thread, &own, it);
-        let last = &rounds[rounds.len().checked_sub(it.repeats)?..];
-        let is_repeated = last.windows(2).all(|both| both[0] == both[1]);
-        is_repeated.then_some(rounds.len() as u32)
+        };
+        let is_repeated = is_free
+            && self.round_steps(thread, &own[first..second])
+                == self.round_steps(thread, &own[second..]);
+        is_repeated.then_some(begins.len() as u32)
     }
 
     fn round_steps(&self, thread: ThreadId, round: &[OwnEvent<'_>]) -> Vec<RoundStep> {

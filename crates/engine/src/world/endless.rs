@@ -1,5 +1,5 @@
-//! Loops without end that are left: the thread stops for good before a round whose predecessors, two or more, have the
-//! same operations and accesses.
+//! Loops without end that are left: the thread stops for good before a round whose two predecessors have the same
+//! operations and accesses.
 //!
 //! These are the equivalent iterations of Setiadi (*Debugging and Testing Concurrent Programs with Efficient Test Case
 //! Generation*, 2015): no lock is held at the end of a round, and another round adds no access manner. It may have
@@ -19,7 +19,7 @@ impl<D: Dispatch> World<D> {
         self.is_altered = !self.changes.is_empty() || !self.endless_loops.is_empty();
     }
 
-    /// Stops the thread instead of performing the operation, if that begins a round after equal ones.
+    /// Stops the thread instead of performing the operation, if that begins a round like the two before.
     pub(super) fn leave_loop(
         &mut self,
         thread: ThreadId,
@@ -30,8 +30,10 @@ impl<D: Dispatch> World<D> {
         let label = operation.label();
         let mut here = self.endless_loops.iter();
         let is_here = |it: &EndlessLoop| (it.site, it.label) == (site, label);
-        let here = here.find(|it| is_here(it) && it.thread == execution.path(thread))?;
-        let rounds = execution.repeated_rounds(thread, here)?;
+        if !here.any(|it| is_here(it) && it.thread == execution.path(thread)) {
+            return None;
+        }
+        let rounds = execution.repeated_rounds(thread, operation, site)?;
         let strategy = self.strategy.strategy_mut();
         if strategy.repeats(&self.state, thread) == Repeat::GoOn {
             return None;

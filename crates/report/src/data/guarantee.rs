@@ -17,7 +17,7 @@ pub enum Guarantee {
     /// class, without the accesses of ignored locations. That their values decide nothing is the user's word, and was
     /// only checked in some executions.
     Paths,
-    /// Every class was run in which threads leave loops without end once their rounds repeat, and data
+    /// Every class was run in which threads leave loops without end once a round has repeated the one before, and data
     /// races were looked for in each. Nothing is known about later rounds, whose values may be others: their failures are
     /// not excluded, nor races in code that only they reach.
     Manners,

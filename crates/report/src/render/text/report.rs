@@ -146,8 +146,8 @@ impl Report {
             )?,
             Guarantee::Manners => write!(
                 f,
-                "data races were looked for in every behaviour whose endless loops are left once their rounds \
-                 repeat: {classes}{in_runs}{}; later rounds may do something else",
+                "data races were looked for in every behaviour whose endless loops are left when a round \
+                 repeats the one before: {classes}{in_runs}{}; later rounds may do something else",
                 self.loops_left()
             )?,
             Guarantee::Bounded { preemptions } => {

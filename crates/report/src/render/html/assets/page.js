@@ -230,7 +230,7 @@ function extent(name, bound) {
   return {
     Exhaustive: () => "every behaviour was run", Reduced: () => "every behaviour was run that the reductions leave",
     Paths: () => "every combination of paths was run, without the values of ignored locations",
-    Manners: () => "data races were looked for in every behaviour whose endless loops are left once their rounds repeat",
+    Manners: () => "data races were looked for in every behaviour whose endless loops are left when a round repeats the one before",
     Bounded: () => `every behaviour up to ${counted(bound.preemptions, "preemption")} was run`,
     Delayed: () => `every schedule up to ${counted(bound.delays, "delay")} was run`,
     Sampled: () => "some behaviours were run", Replayed: () => "one schedule was run",

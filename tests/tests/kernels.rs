@@ -536,27 +536,16 @@ fn combinations_of_branches_are_those_of_the_search() {
     let report = checker(Strategy::Exhaustive).run(program);
     assert!(report.exhausted);
     assert_eq!(all(0).len(), 4, "the search runs every combination");
-    let mut has_two = false;
     for seed in 0..20 {
-        let from = seen.lock().unwrap().len();
-        let checker = checker(Strategy::Random).seed(seed).max_executions(8);
+        let checker = checker(Strategy::Random).seed(seed).max_executions(40);
         let report = checker.run(program);
         let branches = report.branches();
         assert_eq!((branches.branches.len(), guidelines(branches)), (2, 4));
         assert!(!branches.guidelines.is_open);
+        assert!(!branches.is_complete, "combinations are not claimed");
         // A single execution never has both outcomes of a branch.
-        let executions = branches.guidelines.executions as usize;
-        assert!(executions >= 2, "{branches}");
-        let some: BTreeSet<_> = seen.lock().unwrap()[from..from + executions]
-            .iter()
-            .copied()
-            .collect();
-        has_two |= executions == 2 && some.len() == 2;
+        assert!(branches.guidelines.executions >= 2, "{branches}");
     }
-    assert!(
-        has_two,
-        "all guidelines are followed with two of four combinations"
-    );
 }
 
 /// The program of the graph with seven variants, with locks around the first accesses of both threads.

@@ -16,6 +16,7 @@ pages! {
     paths = "paths.md"
     chance = "chance.md"
     spinning = "spinning.md"
+    endless = "endless.md"
     failures = "failures.md"
     report = "report.md"
     gallery = "gallery.md"

@@ -20,6 +20,7 @@ pub mod resumed;
 pub mod shared_nodes;
 pub mod suite;
 mod told;
+pub mod variant_graph;
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

@@ -13,6 +13,7 @@ use raddle::{BranchGraph, Branches, Checker, FailureKind, Memory, Report, Strate
 use raddle_engine::Execution;
 use raddle_tests::random_program::Program;
 use raddle_tests::suite::{Suite, Verdict};
+use raddle_tests::variant_graph::{Access, VariantGraph};
 
 /// Runs every class and returns the branches.
 fn all_branches(program: impl Fn() + Send + Sync) -> Branches {
@@ -129,11 +130,8 @@ fn writes_both(numbers: &Numbers) {
     numbers.x.load(SeqCst);
 }
 
-/// Accesses of the two variables by the threads, in the order of an execution: thread, write, variable.
-type Accesses = Vec<(usize, bool, usize)>;
-
 /// Runs every schedule; returns the accesses of the first two atomic variables in each.
-fn accesses(program: impl Fn() + Send + Sync) -> BTreeSet<Accesses> {
+fn accesses(program: impl Fn() + Send + Sync) -> BTreeSet<Vec<Access>> {
     let mut all = BTreeSet::new();
     let checker = exhaustive().strategy(Strategy::Enumerate).branches(false);
     let report = raddle::__private::run_observed(checker, program, &mut |execution: &Execution| {
@@ -147,37 +145,11 @@ fn accesses(program: impl Fn() + Send + Sync) -> BTreeSet<Accesses> {
     all
 }
 
-/// Numbers of nodes of the graph of variants of a trace (Hwang, Tai and Hunag, 1995): prefixes in which every read has
-/// the version that it has in the trace, and those in which the last access has another one.
-fn variant_graph(trace: &Accesses) -> (usize, usize) {
-    let mut versions = [0; 2];
-    let mut threads: BTreeMap<usize, Vec<(bool, usize, u32)>> = BTreeMap::new();
-    for &(thread, writes, variable) in trace {
-        versions[variable] += u32::from(writes);
-        let recorded = (writes, variable, versions[variable]);
-        threads.entry(thread).or_default().push(recorded);
-    }
-    let threads: Vec<_> = threads.into_values().collect();
-    let root = (vec![0; threads.len()], [0; 2]);
-    let mut nodes = BTreeSet::from([root.clone()]);
-    let mut open = vec![root];
-    let mut variants = 0;
-    while let Some((done, versions)) = open.pop() {
-        for (thread, steps) in threads.iter().enumerate() {
-            let Some(&(writes, variable, recorded)) = steps.get(done[thread]) else {
-                continue;
-            };
-            let mut next = (done.clone(), versions);
-            next.0[thread] += 1;
-            next.1[variable] += u32::from(writes);
-            if next.1[variable] != recorded {
-                variants += 1;
-            } else if nodes.insert(next.clone()) {
-                open.push(next);
-            }
-        }
-    }
-    (nodes.len(), variants)
+/// Numbers of nodes of the graph of variants of a trace: prefixes in which every read has the version that it has in
+/// the trace, and those in which the last access has another one.
+fn variant_graph(trace: &[Access]) -> (usize, usize) {
+    let graph = VariantGraph::of(trace);
+    (graph.nodes, graph.variants.len())
 }
 
 #[test]
@@ -197,6 +169,17 @@ fn both_values_decide_the_branch_in_four_groups() {
     assert_eq!(all.len(), 4, "{branches}");
     assert_eq!(graph.guidelines(), 4);
     assert!(all.iter().all(|guideline| guideline.len() == 2));
+    // The published use-defines of the branch: x and y of the other thread, each read in the condition.
+    let sources = all
+        .iter()
+        .flatten()
+        .filter(|it| !it.ends_with("there first"));
+    let words = sources.map(|it| it.split(" at ").next().unwrap());
+    let words: BTreeSet<&str> = words.collect();
+    assert_eq!(
+        words.into_iter().collect::<Vec<_>>(),
+        ["load x: store x", "load y: store y"]
+    );
 }
 
 #[test]
@@ -253,7 +236,7 @@ fn a_sign_is_decided_by_one_of_two_values() {
     };
     assert_eq!(choice.receive.what, "load x");
     // By variants there are four executions: the first and three variants.
-    let base: Accesses = vec![
+    let base: Vec<Access> = vec![
         (1, true, 0),
         (1, true, 1),
         (1, false, 0),

@@ -1,5 +1,7 @@
 //! The exploration of one worker: runs, checks, and asks the strategy for the next execution.
 
+use std::collections::BTreeMap;
+
 use crate::analysis::check::{self, Finding};
 use crate::analysis::classes::{Classes, Novelty, Unseen};
 use crate::analysis::outlook::Growth;
@@ -8,6 +10,7 @@ use crate::memory::Model;
 use crate::model::ending::Ending;
 use crate::model::estimate::Estimate;
 use crate::model::execution::Execution;
+use crate::model::naming::thread_name;
 use crate::strategy::{Dispatcher, World};
 use crate::world::strategy::{Bound, Dispatch, Extent, KnownClass, Randomness};
 use crate::world::{Policy, State};
@@ -70,6 +73,8 @@ pub struct Exploration {
     /// True when a search was given up.
     gave_up: bool,
     counts_itself: bool,
+    /// The loops that threads were made to leave, with the largest number of rounds.
+    left_loops: BTreeMap<(String, SiteId), u32>,
     /// The largest bound within which an earlier strategy has run all classes.
     reached: Option<Bound>,
     /// Number of classes when repetitions began to be expected.
@@ -141,6 +146,7 @@ impl Exploration {
             counted: None,
             sampled: false,
             gave_up: false,
+            left_loops: BTreeMap::new(),
             seen: Classes::default(),
         }
     }
@@ -246,6 +252,11 @@ impl Exploration {
                 return None;
             }
         }
+        for it in &execution.left_loops {
+            let name = (thread_name(execution, it.thread), it.site);
+            let most = self.left_loops.entry(name).or_default();
+            *most = it.rounds.max(*most);
+        }
         let mut finding = check::check(execution, ending, self.world.most_events()).map(Box::new);
         self.gave_up |= progress.gave_up;
         self.cut_short |= progress.gave_up;
@@ -348,6 +359,13 @@ impl Exploration {
     /// Returns the numbers of executions that were cut short for a reason that reports name.
     pub fn cuts(&self) -> CutCounts {
         self.cuts
+    }
+
+    /// Returns the loops that threads were made to leave: the name of the thread, the place, and the largest number of
+    /// rounds.
+    pub fn left_loops(&self) -> impl Iterator<Item = (&str, SiteId, u32)> {
+        let loops = self.left_loops.iter();
+        loops.map(|((thread, site), &rounds)| (&**thread, *site, rounds))
     }
 
     /// Records that behaviours are unknown: the front end has refused an operation of the program, or what the program

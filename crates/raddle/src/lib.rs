@@ -71,8 +71,8 @@ pub use raddle_report::{
     Advice, Branch, BranchChoice, BranchGraph, BranchGuidelines, BranchOutcome, BranchSource,
     BranchStep, Branches, CellAccess, ClassGrowth, CodePlace, Completeness, Consistency, Coverage,
     CoverageCounts, CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate,
-    Failure, FailureKind, Guarantee, Layout, Mark, Minimised, OneSidedResult, Place, Prospect,
-    Race, RaceAccess, Reached, ReachedStates, Receive, RecordedExecution, Report, Search,
+    Failure, FailureKind, Guarantee, Layout, LeftLoop, Mark, Minimised, OneSidedResult, Place,
+    Prospect, Race, RaceAccess, Reached, ReachedStates, Receive, RecordedExecution, Report, Search,
     SearchLimit, Source, StdTrace, Trace, TraceSpan, TraceStep, TraceThread, Unseen, Wait,
 };
 

@@ -30,7 +30,7 @@ pub use data::insight::{
 pub use data::limit::SearchLimit;
 pub use data::place::{CodePlace, Place};
 pub use data::reached::{Reached, ReachedStates};
-pub use data::report::{Consistency, Report, Search};
+pub use data::report::{Consistency, LeftLoop, Report, Search};
 pub use data::trace::{CellAccess, Trace, TraceSpan, TraceStep, TraceThread};
 pub use render::json::to_json;
 pub use render::std_trace::StdTrace;

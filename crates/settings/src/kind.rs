@@ -150,9 +150,9 @@ impl fmt::Display for SettingKind {
             SettingKind::Names => f.write_str("names with commas between them"),
             SettingKind::Metrics => f.write_str("1, 0, or names of metrics with `+` between them"),
             SettingKind::Strategy => f.write_str("the name of a strategy"),
-            SettingKind::Guarantee => {
-                f.write_str("one of: exhaustive, reduced, paths, bounded:N, delayed:N, sampled")
-            }
+            SettingKind::Guarantee => f.write_str(
+                "one of: exhaustive, reduced, paths, manners, bounded:N, delayed:N, sampled",
+            ),
             SettingKind::Schedule => f.write_str("a schedule: its token, its text or its file"),
             SettingKind::Mutant => {
                 f.write_str("list, or FILE:LINE:COLUMN OPERATION CHANGE, several with `;`")
@@ -168,6 +168,7 @@ pub const GUARANTEES: &[(&str, bool)] = &[
     ("exhaustive", false),
     ("reduced", false),
     ("paths", false),
+    ("manners", false),
     ("bounded", true),
     ("delayed", true),
     ("sampled", false),
@@ -460,7 +461,7 @@ mod tests {
             assert_eq!(
                 problem(SettingKind::Guarantee, wrong),
                 format!(
-                    "`{wrong}` is not one of: exhaustive, reduced, paths, bounded:N, delayed:N, sampled"
+                    "`{wrong}` is not one of: exhaustive, reduced, paths, manners, bounded:N, delayed:N, sampled"
                 )
             );
         }

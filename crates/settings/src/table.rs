@@ -540,10 +540,11 @@ macro_rules! settings {
             /// Leaves out the classes that [`Reduction`] describes; several calls add up. A class that is left out
             /// may have failures of its own, so the report promises
             /// [`Guarantee::Reduced`](raddle_report::Guarantee::Reduced) at most, or
-            /// [`Guarantee::Paths`](raddle_report::Guarantee::Paths) with [`Reduction::Paths`] alone.
+            /// [`Guarantee::Paths`](raddle_report::Guarantee::Paths) with [`Reduction::Paths`] alone, or
+            /// [`Guarantee::Manners`](raddle_report::Guarantee::Manners) with [`Reduction::Manners`] alone.
             reduce(Reduction): Reductions = Reductions::default();
             {
-                kind: SettingKind::List(&["symmetry", "releases", "paths"]),
+                kind: SettingKind::List(&["symmetry", "releases", "paths", "manners"]),
                 option: is("\"symmetry\""),
                 variable: is("RADDLE_REDUCE"),
                 flag: is("reduce", "NAMES"),

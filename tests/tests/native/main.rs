@@ -5,6 +5,7 @@
 mod support;
 
 mod alternatives;
+mod branching;
 mod calls;
 mod compilers;
 mod handlers;

@@ -93,7 +93,10 @@ fn why_not(checker: &Checker, report: &Report) -> Option<String> {
         }
         Strategy::Auto | Strategy::Exhaustive if ended => return None,
         Strategy::Auto | Strategy::Exhaustive
-            if matches!(guarantee, Guarantee::Reduced | Guarantee::Paths) =>
+            if matches!(
+                guarantee,
+                Guarantee::Reduced | Guarantee::Paths | Guarantee::Manners
+            ) =>
         {
             "a reduction leaves classes out"
         }

@@ -8,6 +8,7 @@ pub(crate) mod check;
 mod completeness;
 mod cuts;
 mod early_frees;
+pub(crate) mod endless;
 mod ignored;
 mod known_schedules;
 mod mutants;

@@ -8,11 +8,12 @@ use raddle_engine::coverage::Standing;
 use raddle_engine::strategy::{Bound, Delay, Dispatcher};
 use raddle_engine::{CheckName, Execution, Exploration};
 use raddle_report::{
-    Alone, Coverage, Failure, FailureKind, Guarantee, Names, Report, SearchLimit, Trace,
+    Alone, Coverage, Failure, FailureKind, Guarantee, LeftLoop, Names, Report, SearchLimit, Trace,
 };
 
 use crate::driver::alternatives;
 use crate::driver::auto::Remainder;
+use crate::driver::endless;
 use crate::driver::known_schedules::{self, Replayed};
 use crate::driver::mutants::ReachedOperations;
 use crate::driver::phases::{self, Budget, Patience, phases};
@@ -82,7 +83,6 @@ pub(crate) fn run_reporting(
     let settings = history.as_ref().map(|history| history.settings(checker));
     let checker = settings.as_ref().unwrap_or(checker);
     let history = history.as_ref();
-    let places = Arc::new(Places::new(checker.program));
     #[cfg(unix)]
     let deadline = match shared_search::is_requested(checker) {
         true => Deadline::new(start, None),
@@ -91,6 +91,12 @@ pub(crate) fn run_reporting(
     #[cfg(not(unix))]
     let deadline = phases::deadline(checker, start);
     let fatal = Arc::new(fatal);
+    let learnt = endless::learn(checker, body, place, &fatal, deadline);
+    let checker = learnt.as_ref().unwrap_or(checker);
+    let (places, runs_before) = match &checker.learnt_loops {
+        Some(learnt) => (Arc::clone(&learnt.places), learnt.runs),
+        None => (Arc::new(Places::new(checker.program)), 0),
+    };
     let mut job = Job {
         checker,
         body,
@@ -119,7 +125,7 @@ pub(crate) fn run_reporting(
         None => first.take_strategy(),
     };
     let mut exploration = Exploration::new(strategy, checker.limits());
-    exploration.add_runs(known.runs + part_of.map_or(0, |whole| whole.runs));
+    exploration.add_runs(known.runs + runs_before + part_of.map_or(0, |whole| whole.runs));
     let mut rest = Remainder::new(checker, start, deadline);
     if phases.peek().is_some() || rest.is_some() || goes_on.is_some() {
         exploration.compare_classes();
@@ -174,7 +180,9 @@ pub(crate) fn run_reporting(
     let is_shared = false;
     // The command that shares the search has divided the budget.
     rest = rest.filter(|_| !is_shared);
-    let search = match is_shared || checker.total_replay.is_some() {
+    // The loops of another process may have other numbers.
+    let is_unsaved = checker.total_replay.is_some() || checker.reduce.manners;
+    let search = match is_shared || is_unsaved {
         true => SavedSearch::unsaved(),
         false => SavedSearch::open(&mut worker, job, name.as_ref(), &mut first.budget),
     };
@@ -385,9 +393,10 @@ fn finish(
         if checker.is_directed() {
             report.attempts = exploration.attempts();
         }
-        let reduced = checker.is_reduced();
+        let reduced = checker.reduced_guarantee();
+        let is_reduced = reduced != Guarantee::Exhaustive;
         let replays_all = checker.total_replay.is_some();
-        report.exhausted = exploration.exhausted() && !reduced && !leaves_out && !replays_all;
+        report.exhausted = exploration.exhausted() && !is_reduced && !leaves_out && !replays_all;
         if replays_all {
             report.attempts = exploration.attempts();
             report.set_consistency(exploration.exhausted() && !leaves_out);
@@ -399,10 +408,8 @@ fn finish(
             Strategy::Directed(_) => Guarantee::Directed,
             _ if replays_all => Guarantee::Sampled,
             _ if leaves_out => Guarantee::Sampled,
-            _ if exploration.exhausted() && checker.reduces_to_paths() => Guarantee::Paths,
-            _ if exploration.exhausted() && reduced => Guarantee::Reduced,
-            _ if report.exhausted => Guarantee::Exhaustive,
-            _ if reduced => Guarantee::Sampled,
+            _ if exploration.exhausted() => reduced,
+            _ if is_reduced => Guarantee::Sampled,
             _ => match exploration.bounded() {
                 Some(Bound::Preemptions(preemptions)) => Guarantee::Bounded { preemptions },
                 Some(Bound::Delays(delays)) => Guarantee::Delayed { delays },
@@ -412,9 +419,10 @@ fn finish(
         // An exhausted search has run every class in this run.
         let classes = match (counted_elsewhere, guarantee) {
             (Some(counted), _) => counted.classes,
-            (None, Guarantee::Exhaustive | Guarantee::Reduced | Guarantee::Paths) => {
-                exploration.classes_run()
-            }
+            (
+                None,
+                Guarantee::Exhaustive | Guarantee::Reduced | Guarantee::Paths | Guarantee::Manners,
+            ) => exploration.classes_run(),
             (None, _) => exploration.classes(),
         };
         report.set_classes(classes, guarantee);
@@ -426,6 +434,10 @@ fn finish(
         report.set_gave_up(exploration.gave_up());
         let cuts = exploration.cuts();
         report.set_cuts(cuts.too_long, cuts.left_polling, cuts.out_of_time);
+        let loops = exploration.left_loops().map(|(thread, site, rounds)| {
+            LeftLoop::new(thread.to_owned(), context.place(site), rounds)
+        });
+        report.set_left_loops(loops.collect());
     });
     if let Some(coverage) = coverage {
         let places = context.places();

@@ -71,6 +71,8 @@ pub(crate) fn explore<'a>(
         ..
     } = *phase;
     let size = match helpers {
+        // Loops that were left are counted by one worker.
+        _ if job.checker.reduce.manners => 1,
         Helpers::None => 1,
         Helpers::Share | Helpers::Sample | Helpers::Guide => job.checker.workers.get(),
     };

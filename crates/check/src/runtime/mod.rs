@@ -13,6 +13,7 @@ mod coroutine;
 pub(crate) mod deadline;
 pub mod declarations;
 mod early_frees;
+pub(crate) mod endless;
 mod environment;
 pub(crate) mod fatal;
 pub mod foreign;

@@ -17,6 +17,7 @@ use raddle_settings::{Scope, Setting};
 use crate::program::{Library, Program};
 use crate::runtime::Context;
 use crate::runtime::deadline::Deadline;
+use crate::runtime::endless::LearntLoops;
 use crate::runtime::fatal::FatalReporter;
 use crate::scheduler::{Scheduler, Schedulers};
 use crate::settings::checkpoints::Every;
@@ -101,6 +102,8 @@ macro_rules! checker {
             pub(crate) total_replay: Option<TotalReplay>,
             /// The check that this one is a part of.
             pub(crate) part_of: Option<WholeCheck>,
+            /// The loops without end of the program, which executions leave.
+            pub(crate) learnt_loops: Option<Arc<LearntLoops>>,
             $(pub(crate) $name: $field,)*
         }
 
@@ -114,6 +117,7 @@ macro_rules! checker {
                     only_estimate: false,
                     total_replay: None,
                     part_of: None,
+                    learnt_loops: None,
                     $($name: $initial,)*
                 }
             }
@@ -315,6 +319,9 @@ impl Checker {
         context.set_reuses_memory(self.reuse_memory);
         context.set_ignores(self.reduce.paths);
         context.set_changes(self.mutant.changes());
+        if let Some(learnt) = &self.learnt_loops {
+            learnt.set_in(&context);
+        }
         context
     }
 
@@ -323,13 +330,26 @@ impl Checker {
         self.reduce != Reductions::default()
     }
 
-    /// True when only accesses of ignored locations are left out.
-    pub(crate) fn reduces_to_paths(&self) -> bool {
-        let paths = Reductions {
-            paths: true,
-            ..Reductions::default()
-        };
-        self.reduce == paths
+    /// Returns the guarantee of a search that has run all that the reductions leave.
+    pub(crate) fn reduced_guarantee(&self) -> Guarantee {
+        let leaves = self
+            .learnt_loops
+            .as_ref()
+            .is_some_and(|it| !it.loops.is_empty());
+        // Without such loops nothing is left out.
+        let manners = self.reduce.manners && leaves;
+        let Reductions {
+            symmetry,
+            releases,
+            paths,
+            ..
+        } = self.reduce;
+        match (symmetry || releases, paths, manners) {
+            (false, false, false) => Guarantee::Exhaustive,
+            (false, true, false) => Guarantee::Paths,
+            (false, false, true) => Guarantee::Manners,
+            _ => Guarantee::Reduced,
+        }
     }
 
     /// True when the check follows one schedule.

@@ -69,6 +69,7 @@ impl Keep<Reduction> for Reductions {
             Reduction::Symmetry => self.symmetry = true,
             Reduction::Releases => self.releases = true,
             Reduction::Paths => self.paths = true,
+            Reduction::Manners => self.manners = true,
         }
     }
 }
@@ -125,6 +126,7 @@ from_value! {
         "exhaustive" => Guarantee::Exhaustive,
         "reduced" => Guarantee::Reduced,
         "paths" => Guarantee::Paths,
+        "manners" => Guarantee::Manners,
         "bounded" => Guarantee::Bounded { preemptions: bound },
         "delayed" => Guarantee::Delayed { delays: bound },
         "sampled" => Guarantee::Sampled,

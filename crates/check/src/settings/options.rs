@@ -224,6 +224,12 @@ pub enum Reduction {
     /// other values in some executions; where it is wrong, behaviours are lost. Such accesses must be `Relaxed`, and the
     /// program must have no fence beside them. Alone, it leads to [`Guarantee::Paths`](raddle_report::Guarantee::Paths).
     Paths,
+    /// A thread leaves a loop without end when it is about to begin a round, holds no lock, and its last two rounds had
+    /// the same operations and accesses, done to the same things. It does nothing from then on. So checks of
+    /// servers that never stop come to an end. Later rounds may have other values and do something else: a failure in
+    /// the hundredth round is not found. Alone, it leads to [`Guarantee::Manners`](raddle_report::Guarantee::Manners), which
+    /// is about data races only. A loop has no end if some random execution is still in it after 32,768 events.
+    Manners,
 }
 
 macro_rules! names {
@@ -254,5 +260,10 @@ names! {
         "reads-from-and-coherence" => ReadsFromAndCoherence
     ];
     Level, "level", ["allow" => Allow, "warn" => Warn, "deny" => Deny];
-    Reduction, "reduction", ["symmetry" => Symmetry, "releases" => Releases, "paths" => Paths];
+    Reduction, "reduction", [
+        "symmetry" => Symmetry,
+        "releases" => Releases,
+        "paths" => Paths,
+        "manners" => Manners
+    ];
 }

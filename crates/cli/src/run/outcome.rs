@@ -71,11 +71,12 @@ impl CheckResult {
         let text = self.guarantee();
         let (name, bound) = text.split_once(':').unwrap_or((&text, "0"));
         let rank = match name {
-            "exhaustive" => 6,
-            "paths" => 5,
-            "reduced" => 4,
-            "bounded" => 3,
-            "delayed" => 2,
+            "exhaustive" => 7,
+            "paths" => 6,
+            "reduced" => 5,
+            "bounded" => 4,
+            "delayed" => 3,
+            "manners" => 2,
             "sampled" => 1,
             _ => 0,
         };
@@ -254,6 +255,7 @@ mod tests {
             (json!({ "Bounded": { "preemptions": 3 } }), "bounded:3"),
             (json!({ "Bounded": { "preemptions": 2 } }), "bounded:2"),
             (json!({ "Delayed": { "delays": 4 } }), "delayed:4"),
+            (json!("Manners"), "manners"),
             (json!("Sampled"), "sampled"),
             (json!("Replayed"), "replayed"),
         ];

@@ -6,6 +6,7 @@ pub mod branches;
 pub mod check;
 pub(crate) mod classes;
 pub mod coverage;
+pub mod endless;
 pub mod load_buffering;
 pub mod manners;
 pub mod minimise;

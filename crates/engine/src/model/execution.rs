@@ -7,6 +7,7 @@
 
 use super::access::{Access, Conflict};
 use super::declared::Declared;
+use super::endless::LeftLoop;
 use super::event::Event;
 use super::events::Events;
 use super::fault::{MemoryError, Panic};
@@ -108,6 +109,8 @@ pub struct Execution {
     /// Set when the execution was stopped because some threads are blocked for ever and the others
     /// only poll.
     pub polls: Option<Polls>,
+    /// The loops that threads were made to leave.
+    pub left_loops: Vec<LeftLoop>,
     /// Number of switches away from a thread that could have continued; see
     /// [`State::interrupts`](crate::State::interrupts).
     pub preemptions: u32,
@@ -152,6 +155,7 @@ impl Execution {
         self.detached = 0;
         self.left_polling = false;
         self.polls = None;
+        self.left_loops.clear();
         self.preemptions = 0;
         (self.fingerprint, self.coherence) = (0, 0);
     }

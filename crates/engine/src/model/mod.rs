@@ -5,6 +5,7 @@ pub(crate) mod change;
 pub(crate) mod choice;
 pub(crate) mod declared;
 pub(crate) mod ending;
+pub(crate) mod endless;
 pub(crate) mod estimate;
 pub(crate) mod event;
 pub(crate) mod events;

@@ -27,6 +27,8 @@ pub struct Reductions {
     /// place in coherence order. They are relaxed, none of them is a compare-exchange, and the program
     /// has no fence beside them.
     pub paths: bool,
+    /// Threads leave loops without end when a round repeats the one before; the world does that.
+    pub manners: bool,
 }
 
 impl Reductions {

@@ -11,6 +11,7 @@ mod barriers;
 mod beside_polls;
 mod cells;
 mod declarations;
+mod endless;
 mod ignored;
 mod perform;
 mod policy;
@@ -42,6 +43,7 @@ use crate::memory::{Model, Weakness};
 use crate::model::change::ChangedSite;
 use crate::model::choice::Choice;
 use crate::model::ending::{Ending, Record};
+use crate::model::endless::EndlessLoop;
 use crate::model::execution::{Execution, ThreadInfo};
 use crate::model::operation::Operation;
 use crate::object::{Call, mutex};
@@ -277,8 +279,12 @@ impl State {
     /// Records the pending operation of each blocked thread.
     fn record_pending(&mut self) {
         let spins = |index| self.spinners.iter().any(|one| one.is(index));
+        let left: Vec<usize> = (self.execution.left_loops.iter())
+            .map(|it| it.thread.index())
+            .collect();
+        let has_left = |index: usize| left.contains(&index);
         let waits = |index, info: &ThreadInfo, thread: &Thread| {
-            info.end.is_none() && thread.slot == NOT_ENABLED && !spins(index)
+            info.end.is_none() && thread.slot == NOT_ENABLED && !spins(index) && !has_left(index)
         };
         let Execution {
             pending, threads, ..
@@ -405,6 +411,10 @@ pub struct World<D> {
     keeps_accesses: bool,
     /// Sites whose operations differ from those of the program.
     changes: Vec<ChangedSite<SiteId>>,
+    /// Loops that threads leave before their end.
+    endless_loops: Vec<EndlessLoop>,
+    /// True when there are changed sites or loops to leave.
+    is_altered: bool,
     /// Values served for ignored locations, by which the program's declaration is checked.
     served: Option<Box<Served>>,
 }
@@ -431,6 +441,8 @@ impl<D: Dispatch> World<D> {
             keeps_always: false,
             keeps_accesses: false,
             changes: Vec::new(),
+            endless_loops: Vec::new(),
+            is_altered: false,
             served: None,
         }
     }
@@ -462,7 +474,8 @@ impl<D: Dispatch> World<D> {
     fn start(&mut self, site: SiteId) {
         self.capabilities = self.strategy().capabilities();
         let capabilities = &self.capabilities;
-        self.keeps_accesses = self.keeps_always || capabilities.reads_cell_accesses;
+        self.keeps_accesses =
+            self.keeps_always || capabilities.reads_cell_accesses || !self.endless_loops.is_empty();
         let is_first = self.executions == 0;
         let weak = self.weakness.is_weak() || is_first || capabilities.reads_all_outcomes;
         self.executions += 1;
@@ -485,11 +498,13 @@ impl<D: Dispatch> World<D> {
     /// Changes the operations at these sites from now on, and no others.
     pub fn set_changes(&mut self, changes: Vec<ChangedSite<SiteId>>) {
         self.changes = changes;
+        self.is_altered = !self.changes.is_empty() || !self.endless_loops.is_empty();
     }
 
     /// Changes the operations at these sites, too.
     pub fn add_changes(&mut self, changes: impl IntoIterator<Item = ChangedSite<SiteId>>) {
         self.changes.extend(changes);
+        self.is_altered = !self.changes.is_empty() || !self.endless_loops.is_empty();
     }
 
     /// Announces `operation` of the running thread and decides which thread runs next.
@@ -497,15 +512,18 @@ impl<D: Dispatch> World<D> {
     // would go through memory, and `announce` could not be specialized for its caller's variant.
     #[inline(always)]
     pub fn request(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
-        if !self.changes.is_empty() {
-            return self.request_changed(thread, operation, site);
+        if self.is_altered {
+            return self.request_altered(thread, operation, site);
         }
         self.request_as_is(thread, operation, site)
     }
 
     #[cold]
     #[inline(never)]
-    fn request_changed(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
+    fn request_altered(&mut self, thread: ThreadId, operation: Operation, site: SiteId) -> Step {
+        if let Some(step) = self.leave_loop(thread, &operation, site) {
+            return step;
+        }
         let is_changed = |it: &&ChangedSite<SiteId>| {
             it.site == site && (it.label.is_empty() || it.label == operation.label())
         };

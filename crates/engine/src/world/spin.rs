@@ -340,6 +340,8 @@ impl State {
         }
         let spins_on = |one: &Spinner| self.would_spin_on(one) && !self.has_read_too_early(one);
         match self.spinners.iter().all(spins_on) {
+            // A later round of a loop that was left may change what they wait for.
+            true if !self.execution.left_loops.is_empty() => Ending::Deadlock,
             true => Ending::Livelock,
             false => Ending::Discarded,
         }

@@ -79,7 +79,7 @@ fn a_value_that_the_setting_does_not_have_is_refused() {
         (
             "reduce",
             "\"symmetry; releases\"",
-            "one of: symmetry, releases, paths, or several with commas",
+            "one of: symmetry, releases, paths, manners, or several with commas",
             "\"symmetry\"",
         ),
         ("workers", "0", "a whole number from 1 to 1024", "2"),

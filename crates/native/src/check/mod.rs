@@ -235,6 +235,9 @@ pub(crate) fn print_report(name: &str, report: &Report) -> c_int {
     if report.coverage().is_measured() {
         eprintln!("raddle: {name}: {}", report.coverage());
     }
+    if report.branches().is_recorded() {
+        eprintln!("raddle: {name}: {}", report.branches());
+    }
     let is_too_long = |failure: &Failure| failure.kind == FailureKind::TooLong;
     match report.failures.iter().all(is_too_long) {
         true if report.failures.is_empty() => 0,

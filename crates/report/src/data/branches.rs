@@ -41,7 +41,7 @@ pub struct Branch {
     /// The next steps, each with the number of classes.
     pub outcomes: Vec<BranchOutcome>,
     /// The choices of sources that decide it; several if they differ between instances. Empty if the sources of
-    /// receives do not decide it, as far as recorded.
+    /// receives do not decide it, as far as recorded and examined.
     pub graphs: Vec<BranchGraph>,
     /// Number of nodes of the first graph, and of the same graph with all receives of the thread.
     pub nodes: usize,

@@ -17,6 +17,10 @@ pub enum Guarantee {
     /// class, without the accesses of ignored locations. That their values decide nothing is the user's word, and was
     /// only checked in some executions.
     Paths,
+    /// Every class was run in which threads leave loops without end once a round has repeated the one before, and data
+    /// races were looked for in each. Nothing is known about later rounds, whose values may be others: their failures are
+    /// not excluded, nor races in code that only they reach.
+    Manners,
     /// Every class within the bound on preemptions was run; others may behave differently.
     Bounded {
         /// Maximum number of preemptions.
@@ -40,7 +44,7 @@ impl Guarantee {
     /// [`Checker::require`](https://docs.rs/raddle/latest/raddle/struct.Checker.html#method.require).
     ///
     /// `Exhaustive` meets every requirement. A bound meets itself and smaller bounds of its kind. `Reduced`, `Paths`,
-    /// `Bounded` and `Delayed` meet `Sampled`, and none of them another. `Replayed` and `Directed` are no search, and meet
+    /// `Manners`, `Bounded` and `Delayed` meet `Sampled`, and none of them another. `Replayed` and `Directed` are no search, and meet
     /// themselves only.
     ///
     /// ```
@@ -70,6 +74,7 @@ impl fmt::Display for Guarantee {
             Guarantee::Exhaustive => f.write_str("exhaustive"),
             Guarantee::Reduced => f.write_str("reduced"),
             Guarantee::Paths => f.write_str("paths"),
+            Guarantee::Manners => f.write_str("manners"),
             Guarantee::Bounded { preemptions } => write!(f, "bounded:{preemptions}"),
             Guarantee::Delayed { delays } => write!(f, "delayed:{delays}"),
             Guarantee::Sampled => f.write_str("sampled"),

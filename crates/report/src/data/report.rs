@@ -12,6 +12,7 @@ use crate::data::estimate::{Estimate, Unseen};
 use crate::data::failure::{Failure, FailureKind};
 use crate::data::guarantee::{Alone, Completeness, Guarantee};
 use crate::data::limit::SearchLimit;
+use crate::data::place::Place;
 use crate::data::reached::ReachedStates;
 
 /// Settings of the search.
@@ -40,6 +41,29 @@ impl Search {
 pub struct Consistency {
     /// True when every consistent class was run; a failure usually ends the check before.
     pub is_complete: bool,
+}
+
+/// A loop without end that a thread has left because of `Reduction::Manners`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct LeftLoop {
+    /// Name of the thread.
+    pub thread: String,
+    /// Place of the operation that each round begins with.
+    pub place: Option<Place>,
+    /// Largest number of rounds after which the thread has left it: those before had other operations or accesses.
+    pub rounds: u32,
+}
+
+impl LeftLoop {
+    /// Creates the description of a loop.
+    pub fn new(thread: String, place: Option<Place>, rounds: u32) -> Self {
+        LeftLoop {
+            thread,
+            place,
+            rounds,
+        }
+    }
 }
 
 /// Result of a check.
@@ -87,6 +111,7 @@ pub struct Report {
     pub(crate) too_long: u64,
     pub(crate) left_polling: u64,
     pub(crate) out_of_time: u64,
+    pub(crate) left_loops: Vec<LeftLoop>,
     pub(crate) runs: u64,
     pub(crate) limit: Option<SearchLimit>,
     pub(crate) modelled: Vec<String>,
@@ -131,6 +156,7 @@ impl Report {
             too_long: 0,
             left_polling: 0,
             out_of_time: 0,
+            left_loops: Vec::new(),
             runs: 0,
             limit: None,
             modelled: Vec::new(),
@@ -189,6 +215,17 @@ impl Report {
     /// Returns the number of executions that had not ended when the time was over, and were cut.
     pub fn out_of_time(&self) -> u64 {
         self.out_of_time
+    }
+
+    /// Sets the loops that threads have left.
+    pub fn set_left_loops(&mut self, loops: Vec<LeftLoop>) {
+        self.left_loops = loops;
+    }
+
+    /// Returns the loops without end that threads have left, with the number of rounds that sufficed; empty without
+    /// `Reduction::Manners`.
+    pub fn left_loops(&self) -> &[LeftLoop] {
+        &self.left_loops
     }
 
     /// Sets the number of all runs of the program.

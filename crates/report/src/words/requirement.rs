@@ -143,7 +143,7 @@ impl Report {
             (Guarantee::Bounded { .. }, _) => {
                 "leave out `preemptions`, which skips classes".to_owned()
             }
-            (Guarantee::Reduced | Guarantee::Paths, _) => {
+            (Guarantee::Reduced | Guarantee::Paths | Guarantee::Manners, _) => {
                 "leave out `reduce`, which skips classes".to_owned()
             }
             _ => self.other_strategy(),

@@ -360,6 +360,7 @@ fn settings(checker: &Checker) -> Vec<(&'static str, String)> {
         ("symmetry", checker.reduce.symmetry.to_string()),
         ("releases", checker.reduce.releases.to_string()),
         ("paths", checker.reduce.paths.to_string()),
+        ("manners", checker.reduce.manners.to_string()),
     ]
 }
 

@@ -170,6 +170,10 @@ fn find(execution: &Execution, ending: &Ending, max_events: usize) -> Option<Fin
                     // The program has ended, so blocked threads no longer exist.
                     _ if execution.is_over => None,
                     Ending::Livelock => Some(livelock::found(execution)),
+                    // What the threads wait for may come in a later round.
+                    Ending::Deadlock if !execution.left_loops.is_empty() => {
+                        deadlock::cycle(execution)
+                    }
                     Ending::Deadlock => Some(deadlock::stuck(execution)),
                     Ending::TooManyEvents => {
                         deadlock::cycle(execution).or(Some(Finding::TooManyEvents {

@@ -85,7 +85,7 @@ impl fmt::Display for Branch {
         }
         write!(f, " ({})", self.threads.join(", "))?;
         if self.graphs.is_empty() {
-            write!(f, "\n    the sources of receives do not decide it")?;
+            write!(f, "\n    no sources of receives were found that decide it")?;
             for outcome in &self.outcomes {
                 write!(f, "\n    -> {}", outcome.step)?;
             }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::data::guarantee::{Alone, Guarantee};
 use crate::data::limit::SearchLimit;
-use crate::data::report::Report;
+use crate::data::report::{LeftLoop, Report};
 use crate::render::text::layout::Layout;
 use crate::words::number::counted;
 
@@ -81,6 +81,17 @@ impl Report {
         format!("{about}{}", counted(self.classes, "class", "classes"))
     }
 
+    /// Returns the loops that were left, in words.
+    fn loops_left(&self) -> String {
+        let of = |it: &LeftLoop| {
+            let rounds = counted(it.rounds.into(), "round", "rounds");
+            let place = it.place.as_ref();
+            let place = place.map_or(String::new(), |place| format!(" at {place}"));
+            format!("; {rounds} of the loop of {}{place} sufficed", it.thread)
+        };
+        self.left_loops.iter().map(of).collect()
+    }
+
     fn summarise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let classes = self.classes_run();
         let in_runs = match self.all_runs() - self.discarded.min(self.all_runs()) {
@@ -89,7 +100,11 @@ impl Report {
         };
         match self.guarantee {
             _ if self.consistency.is_some() => self.summarise_total_replay(f)?,
-            Guarantee::Exhaustive | Guarantee::Reduced | Guarantee::Paths | Guarantee::Sampled
+            Guarantee::Exhaustive
+            | Guarantee::Reduced
+            | Guarantee::Paths
+            | Guarantee::Manners
+            | Guarantee::Sampled
                 if self.executions == 0 && self.discarded > 0 =>
             {
                 let runs = counted(self.discarded, "run", "runs");
@@ -128,6 +143,12 @@ impl Report {
                 f,
                 "every combination of paths was run, without the values of ignored locations: \
                  {classes}{in_runs}"
+            )?,
+            Guarantee::Manners => write!(
+                f,
+                "data races were looked for in every behaviour whose endless loops are left when a round \
+                 repeats the one before: {classes}{in_runs}{}; later rounds may do something else",
+                self.loops_left()
             )?,
             Guarantee::Bounded { preemptions } => {
                 let most = counted(preemptions.into(), "preemption", "preemptions");

@@ -22,7 +22,13 @@ function branchGraph(graph) {
 function branchItem(branch) {
   return el("li", {}, el("p", {}, "after ", branchStep(branch.after), branch.result && `, which ${branch.result}`, ` (${branch.threads.join(", ")})`),
     branch.graphs.length > 0 ? branch.graphs.map((graph) => el("div", {}, branchGraph(graph)))
-      : el("ul", {}, branch.outcomes.map(({ step }) => el("li", {}, branchStep(step)))));
+      : [el("p", {}, "no sources of receives were found that decide it"), el("ul", {}, branch.outcomes.map(({ step }) => el("li", {}, branchStep(step))))]);
+}
+
+function guidelines(given) {
+  const parts = [[given.followed, "of these by directed executions"], [given.impossible, "impossible"], [given.not_followed, "not reached"]];
+  const known = parts.filter(([number]) => number > 0).map(([number, what]) => `, ${number} ${what}`);
+  return `sources of receives: ${given.seen} seen${known.join("")}${given.is_open ? ", others not tried" : ""}`;
 }
 
 function branchSection(report) {
@@ -35,5 +41,6 @@ function branchSection(report) {
     el("ol", {}, all.branches.slice(0, 200).map(branchItem)),
     all.branches.length > 200 && el("p", { class: "muted" }, `and ${all.branches.length - 200} more`),
     all.one_sided.length > 0 && el("details", {}, el("summary", {}, `${counted(all.one_sided.length, "operation")} with one result only`),
-      el("ul", {}, all.one_sided.slice(0, 200).map((one) => el("li", {}, branchStep(one.operation), `: always ${one.result}, never ${one.never}`)))));
+      el("ul", {}, all.one_sided.slice(0, 200).map((one) => el("li", {}, branchStep(one.operation), `: always ${one.result}, never ${one.never}`)))),
+    el("p", { class: "muted" }, guidelines(all.guidelines)));
 }

@@ -222,7 +222,7 @@ function scheduleSection(failure, index) {
 /** Returns the guarantee in a few words. The extent of a finished search does not mean that all is well. */
 function guarantee(given) {
   const [name, bound] = typeof given === "string" ? [given] : Object.entries(given)[0];
-  const fails = REPORT.failures.length && ["Exhaustive", "Reduced", "Paths", "Bounded", "Delayed"].includes(name) ? ", and at least one fails" : "";
+  const fails = REPORT.failures.length && ["Exhaustive", "Reduced", "Paths", "Manners", "Bounded", "Delayed"].includes(name) ? ", and at least one fails" : "";
   return fails ? extent(name, bound) + fails : extent(name, bound);
 }
 
@@ -230,6 +230,7 @@ function extent(name, bound) {
   return {
     Exhaustive: () => "every behaviour was run", Reduced: () => "every behaviour was run that the reductions leave",
     Paths: () => "every combination of paths was run, without the values of ignored locations",
+    Manners: () => "data races were looked for in every behaviour whose endless loops are left when a round repeats the one before",
     Bounded: () => `every behaviour up to ${counted(bound.preemptions, "preemption")} was run`,
     Delayed: () => `every schedule up to ${counted(bound.delays, "delay")} was run`,
     Sampled: () => "some behaviours were run", Replayed: () => "one schedule was run",
@@ -259,6 +260,7 @@ function foundSection(failure) {
   facts.push(fact("executions", REPORT.executions.toLocaleString("en"), REPORT.discarded ? `, and ${REPORT.discarded.toLocaleString("en")} discarded` : ""),
     fact("classes", REPORT.classes.toLocaleString("en"), estimateOfAll(REPORT.estimate, REPORT.classes)),
     fact("guarantee", guarantee(REPORT.guarantee)), fact("time", duration(SUMMARY.milliseconds)));
+  for (const it of REPORT.left_loops ?? []) facts.push(fact("loop left", it.thread, ` after at most ${counted(it.rounds, "round")}`));
   if (REPORT.modelled.length) facts.push(fact("models", `in place of ${REPORT.modelled.join(", ")}`));
   if (REPORT.too_long) facts.push(fact("cut", `${counted(REPORT.too_long, "execution")} at the limit of events`));
   if (REPORT.left_polling) facts.push(fact("left", "threads that outlive the program poll without end"));

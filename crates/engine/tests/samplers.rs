@@ -1,9 +1,9 @@
 //! Samplers on the bare engine: what cannot be asked for by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::SeqCst;
 
-use raddle_engine::strategy::{Pct, Surw, Urw};
+use raddle_engine::strategy::{History, Lesson, Pct, Portfolio, SiteKeys, Surw, Urw};
 use raddle_engine::{LocationId, Operation, SiteId, Step, Strategy, ThreadId, World};
 
 const SITE: usize = 0;
@@ -32,8 +32,17 @@ fn runs(
     executions: usize,
     scripts: &[&[usize]],
 ) -> BTreeMap<Vec<(usize, usize)>, usize> {
-    let site = SiteId::new(SITE);
-    let mut world = World::new(strategy, 1_000);
+    runs_in(&mut World::new(strategy, 1_000), executions, scripts, SITE)
+}
+
+/// The same in a world in which the number of the first source location is `first`. Each store of a thread has its own.
+fn runs_in(
+    world: &mut World,
+    executions: usize,
+    scripts: &[&[usize]],
+    first: usize,
+) -> BTreeMap<Vec<(usize, usize)>, usize> {
+    let site = SiteId::new(first);
     let mut seen = BTreeMap::new();
     for _ in 0..executions {
         assert!(world.begin(site));
@@ -74,7 +83,7 @@ fn runs(
                         ordering: SeqCst,
                         value: Some(1),
                     };
-                    world.request(thread, store, site)
+                    world.request(thread, store, SiteId::new(first + position))
                 }
                 None => {
                     world.announce_end(thread, site);
@@ -180,4 +189,102 @@ fn what_others_ran_can_be_learned_from() {
         };
         assert!(count.abs_diff(expected) < 300, "{order:?}: {count}");
     }
+}
+
+/// What a strategy has learned from these executions.
+fn lessons(strategy: Box<dyn Strategy>, executions: usize, first: usize) -> Vec<Lesson> {
+    let mut world = World::new(strategy, 1_000);
+    runs_in(&mut world, executions, &FIVES, first);
+    world.strategy().lessons()
+}
+
+/// The number of first executions of strategies with these seeds in which one thread runs after the other.
+fn undisturbed_first(
+    strategy: impl Fn(u64) -> Box<dyn Strategy>,
+    seeds: usize,
+    lessons: &[Lesson],
+) -> usize {
+    let first = |seed| {
+        let mut strategy = strategy(seed);
+        lessons.iter().for_each(|lesson| strategy.recall(lesson));
+        runs(strategy, 1, &FIVES).into_keys().next().unwrap()
+    };
+    let orders = (0..seeds as u64).map(first);
+    orders.filter(|order| switches(order) == 1).count()
+}
+
+/// A uniform walk knows nothing before its first execution, in which a thread comes after the other with a probability of
+/// 2^-4. With the lessons of another process it is uniform at once: 2 of 252 orders.
+#[test]
+fn lessons_of_another_process_make_the_first_execution_uniform() {
+    let urw = |seed| -> Box<dyn Strategy> { Box::new(Urw::new(seed)) };
+    let learned = lessons(urw(3), 60, SITE);
+    let seeds = 20_000;
+    assert_is_about(undisturbed_first(urw, seeds, &[]), seeds, 1.0 / 16.0);
+    let count = undisturbed_first(urw, seeds, &learned);
+    assert_is_about(count, seeds, 2.0 / 252.0);
+    // A portfolio hands them to its samplers.
+    let of_urw = |seed| -> Box<dyn Strategy> {
+        Box::new(Portfolio::new(vec![urw(seed), urw(seed + 1)], None, seed))
+    };
+    assert_eq!(undisturbed_first(of_urw, seeds, &learned), count);
+}
+
+/// A first execution has no changes of priorities, because its length is not known. With the length it is as later ones.
+#[test]
+fn the_length_of_another_process_has_priorities_change_at_once() {
+    let pct = |seed| -> Box<dyn Strategy> { Box::new(Pct::new(2, seed)) };
+    let learned = lessons(pct(7), 100, SITE);
+    assert_eq!(learned, [Lesson::Longest(9)]);
+    let seeds = 10_000;
+    assert_eq!(undisturbed_first(pct, seeds, &[]), seeds);
+    assert_is_about(undisturbed_first(pct, seeds, &learned), seeds, 5.0 / 9.0);
+}
+
+/// Decisions mean the same in a process that has other numbers for source locations, and are not handed on twice. Two
+/// threads are at two of five lines, in any of 10 ways, and one of both goes on; or at the same line, in 5 ways.
+#[test]
+fn decisions_of_another_process_are_not_made_again_first() {
+    let history = |seed, first: usize| {
+        let keys = SiteKeys::new(move |site| (site.index() - first) as u64);
+        History::new(seed).with_keys(keys)
+    };
+    let decisions = |strategy: History, executions, first| -> BTreeSet<u32> {
+        let lessons = lessons(Box::new(strategy), executions, first).into_iter();
+        lessons
+            .map(|lesson| match lesson {
+                Lesson::Decision(decision) => decision,
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    };
+    let first = decisions(history(1, 0), 1, 0);
+    assert!((5..=9).contains(&first.len()), "{first:?}");
+    assert_eq!(decisions(history(1, 7), 1, 7), first);
+    let all = decisions(history(2, 7), 300, 7);
+    assert_eq!(all.len(), 2 * 10 + 5);
+    assert!(all.is_superset(&first));
+    let mut later = history(2, 7);
+    let known = first.iter().map(|&it| Lesson::Decision(it));
+    known.for_each(|lesson| later.recall(&lesson));
+    assert_eq!(decisions(later, 300, 7), &all - &first);
+    // Without numbers that others know, there is nothing to hand on.
+    assert!(lessons(Box::new(History::new(1)), 3, 0).is_empty());
+}
+
+/// Three threads have lengths, and two samplers of one kind hand them on once.
+#[test]
+fn a_portfolio_hands_on_the_lessons_of_each_kind_of_sampler_once() {
+    let samplers: Vec<Box<dyn Strategy>> = vec![
+        Box::new(Urw::new(1)),
+        Box::new(Urw::new(2)),
+        Box::new(Pct::new(2, 3)),
+        Box::new(Surw::new(4)),
+        Box::new(History::new(5).with_keys(SiteKeys::new(|site| site.index() as u64))),
+    ];
+    let learned = lessons(Box::new(Portfolio::new(samplers, None, 6)), 1_000, SITE);
+    let count = |is_one: fn(&Lesson) -> bool| learned.iter().filter(|it| is_one(it)).count();
+    assert_eq!(count(|it| matches!(it, Lesson::Lengths { .. })), 3);
+    assert_eq!(count(|it| matches!(it, Lesson::Longest(_))), 1);
+    assert_eq!(count(|it| matches!(it, Lesson::Decision(_))), 25);
 }

@@ -82,7 +82,7 @@ pub trait Queue: Send {
     /// Removes the leased item, adds its results and the items that are left of it.
     fn commit(&mut self, lease: &Lease, results: &Results) -> Result<Committed, Error>;
 
-    /// Gives the leased item back. A problem is one of the item, whose exploration has ended without results; the
+    /// Gives the leased item back; it comes after all others. A problem is one of the item, whose exploration has ended without results; the
     /// search ends if that has happened too often.
     fn abandon(&mut self, lease: &Lease, problem: Option<&str>) -> Result<(), Error>;
 

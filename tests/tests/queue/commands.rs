@@ -243,7 +243,7 @@ impl Drop for Running {
 
 /// The number of classes in the summary of a native program that has run them all.
 pub fn every_class(summary: &str) -> Option<u64> {
-    let after = summary.split("every behaviour was run: ").nth(1)?;
+    let after = summary.split(": every behaviour was run: ").nth(1)?;
     after.split(' ').next()?.replace(',', "").parse().ok()
 }
 

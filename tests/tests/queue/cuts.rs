@@ -8,7 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Child, Command, Stdio};
 
 use fastrand::Rng;
-use raddle_report::exchange::{FromCheck, Part, ToCheck, Totals};
+use raddle_report::exchange::{FromCheck, Part, PartResults, ToCheck, Totals};
 
 use crate::programs::{SEED_LIST, classes_of_generated};
 use crate::server;
@@ -27,13 +27,15 @@ const MOST: u64 = 600;
 const FOUND: [u64; 8] = [1305, 1573, 215, 395, 467, 603, 653, 1587];
 
 /// A process of a test whose checks explore the parts that they are handed.
-struct Process {
+pub struct Process {
     child: Child,
     listener: UnixListener,
 }
 
 /// A check of the process.
-struct Check {
+pub struct Check {
+    /// The part that follows when no part is left.
+    pub next: Option<String>,
     to: UnixStream,
     from: BufReader<UnixStream>,
 }
@@ -42,7 +44,7 @@ struct Check {
 type Counts = BTreeMap<u64, u32>;
 
 impl Process {
-    fn start(test: &str, seeds: &str) -> Self {
+    pub fn start(test: &str, seeds: &str) -> Self {
         let directory = server::directory("cuts");
         let socket = directory.join("s");
         let listener = UnixListener::bind(&socket).unwrap();
@@ -61,12 +63,15 @@ impl Process {
     }
 
     /// Waits for the next check.
-    fn check(&self) -> Check {
+    pub fn check(&self) -> Check {
         let (to, _) = self.listener.accept().unwrap();
         let mut from = BufReader::new(to.try_clone().unwrap());
         let first = FromCheck::read(&mut from).unwrap();
-        assert!(matches!(first, Some(FromCheck::Search(_))), "{first:?}");
-        Check { to, from }
+        let Some(FromCheck::Search(search)) = first else {
+            panic!("{first:?}");
+        };
+        let next = search.next;
+        Check { next, to, from }
     }
 }
 
@@ -78,6 +83,15 @@ impl Drop for Process {
 }
 
 impl Check {
+    /// Explores one part.
+    pub fn results(&mut self, part: Part) -> PartResults {
+        ToCheck::Explore(part).write(&mut self.to).unwrap();
+        match FromCheck::read(&mut self.from).unwrap() {
+            Some(FromCheck::Results(results)) => results,
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// Explores the search in parts, of which the next one, its number of runs and the number of pieces that are
     /// left of it are chosen by `cut`.
     fn explore(
@@ -97,10 +111,7 @@ impl Check {
                 runs: Some(runs),
                 lessons: Vec::new(),
             };
-            ToCheck::Explore(part).write(&mut self.to).unwrap();
-            let Some(FromCheck::Results(results)) = FromCheck::read(&mut self.from).unwrap() else {
-                panic!("the check has ended");
-            };
+            let results = self.results(part);
             if results.is_over {
                 // A failure that no uncut search has, such as nondeterminism.
                 return Err(format!("{:?}", results.failures));

@@ -9,6 +9,7 @@ use fastrand::Rng;
 use crate::commands::{Finished, Machine, Running};
 use crate::programs::{RANDOM, dp_alone, random_alone};
 use crate::proxy::Proxy;
+use crate::scripts::command;
 use crate::server::{Kind, Server, on_both_kinds};
 
 /// The published number of sequences of five philosophers (Lei and Carver).
@@ -228,6 +229,34 @@ fn a_server_that_forgets_everything_starts_the_search_again(kind: Kind) {
     assert!(worker.finish().has_worked());
 }
 
+/// A server whose memory is full refuses to write, and goes on when there is memory again.
+#[test]
+fn a_server_without_memory_is_waited_for() {
+    let Some(server) = Server::own(Kind::Redis) else {
+        return;
+    };
+    let machine = Machine::new(&server.address());
+    let front_end = machine.front_end(SLOW);
+    let workers: Vec<_> = (0..2)
+        .map(|_| machine.worker(&["--slice", "20ms"]))
+        .collect();
+    wait_for_classes(&machine);
+    let set = |bytes: &str| {
+        let reply = command(server.port(), &format!("CONFIG SET maxmemory {bytes}"));
+        assert!(reply.starts_with("+OK"), "{reply}");
+    };
+    set("1");
+    let before = classes(&machine);
+    thread::sleep(Duration::from_secs(3));
+    assert_eq!(classes(&machine), before, "it refuses to write");
+    set("0");
+    assert_dp5(&front_end.finish(), &machine, SLOW);
+    let workers = finish(workers);
+    assert!(workers.iter().all(Finished::has_worked), "{workers:?}");
+    let is_warned = |one: &Finished| one.stderr.contains("OOM command not allowed");
+    assert!(workers.iter().any(is_warned), "{workers:?}");
+}
+
 fn connections_that_break_lose_nothing(kind: Kind) {
     let Some(server) = Server::of(kind) else {
         return;
@@ -269,7 +298,7 @@ fn an_interrupted_front_end_leaves_a_run_that_is_resumed(kind: Kind) {
     assert_eq!(finished["guarantee"], "Sampled");
     assert_eq!(
         finished["resume"],
-        "cargo raddle test --queue programs::slow_dp5"
+        "cargo raddle test programs::slow_dp5 --json --queue -- -- --include-ignored"
     );
     let before = classes(&machine);
     assert!((1..FIVE).contains(&before), "{before} classes");

@@ -100,8 +100,8 @@ fn run(front_end: &str, worker: Option<&str>) {
 
 #[test]
 fn the_commands_of_launchers_share_a_search() {
-    let files: [String; 4] = blocks("yaml").try_into().unwrap();
-    let [compose, kubernetes, service, outside] = files.map(|file| yaml(&file));
+    let files: [String; 5] = blocks("yaml").try_into().unwrap();
+    let [compose, kubernetes, front, service, outside] = files.map(|file| yaml(&file));
     let services = &compose["services"];
     for role in ["front", "worker"] {
         assert_eq!(
@@ -118,13 +118,16 @@ fn the_commands_of_launchers_share_a_search() {
     let front_end = line(&services["front"]["command"]);
     run(&front_end, Some(&line(&services["worker"]["command"])));
 
-    assert_eq!(text(&kubernetes["kind"]), "Job");
     let job = &kubernetes["spec"];
     assert_eq!(text(&job["completionMode"]), "Indexed");
     assert_eq!(job["completions"], job["parallelism"]);
-    let container = &job["template"]["spec"]["containers"][0];
-    assert_eq!(text(&container["env"][0]["name"]), "RADDLE_QUEUE");
-    run(&front_end, Some(&line(&container["command"])));
+    let commands = [&front, &kubernetes].map(|file| {
+        assert_eq!(text(&file["kind"]), "Job");
+        let container = &file["spec"]["template"]["spec"]["containers"][0];
+        assert_eq!(text(&container["env"][0]["name"]), "RADDLE_QUEUE");
+        line(&container["command"])
+    });
+    run(&commands[0], Some(&commands[1]));
 
     let steps = &outside["jobs"]["check"]["steps"];
     run(&text(&steps[0]["run"]), Some(&text(&steps[1]["run"])));

@@ -9,6 +9,7 @@ mod cuts;
 mod exact;
 mod failing;
 mod launchers;
+mod lessons;
 mod limits;
 mod matrix;
 mod measured;
@@ -23,7 +24,9 @@ mod protocol;
 mod proxy;
 mod refusals;
 mod samplers;
+mod scripts;
 mod server;
+mod several_checks;
 mod since;
 mod soak;
 #[allow(dead_code)] // Most of it is for the tests of native programs.

@@ -133,7 +133,13 @@ fn matrix(kind: Kind) {
         .split(' ')
         .map(|count| count.parse().unwrap())
         .collect();
-    for disturbance in [Nothing, Kill, Stop, Rollback, Cut, Duplicate] {
+    let chosen = std::env::var("RADDLE_MATRIX_DISTURBANCES");
+    let all = [Nothing, Kill, Stop, Rollback, Cut, Duplicate];
+    let is_chosen = |name: &str| match &chosen {
+        Ok(chosen) => chosen.split(' ').any(|one| one == name),
+        Err(_) => true,
+    };
+    for disturbance in all.into_iter().filter(|it| is_chosen(&format!("{it:?}"))) {
         for &count in &counts {
             for (test, (classes, sum)) in single {
                 let (front_end, machine) = disturbed(kind, test, count, disturbance);
@@ -158,7 +164,8 @@ fn matrix(kind: Kind) {
     }
 }
 
-/// By hand: `cargo test-queue -- --ignored --nocapture matrix`, with `RADDLE_MATRIX_WORKERS=8` for one number of workers.
+/// By hand: `cargo test-queue -- --ignored --nocapture matrix`, with `RADDLE_MATRIX_WORKERS=8` for one number of workers, and
+/// `RADDLE_MATRIX_DISTURBANCES='Kill Cut'` for some disturbances.
 #[test]
 #[ignore = "takes many minutes"]
 fn matrix_on_redis() {

@@ -223,6 +223,20 @@ fn an_interrupted_front_end_is_resumed() {
     let first = first.finish();
     assert_eq!(first.code, Some(130), "{first:?}");
     assert_eq!(every_class(&first.stderr), None, "{first:?}");
+    for part in [
+        "; stopped by the user (exhaustive",
+        "\n  to resume: cargo raddle run --budget 10m --queue --strategy exhaustive -- ./adders 3 4\n",
+    ] {
+        assert!(first.stderr.contains(part), "{part}: {first:?}");
+    }
+    // Other arguments are another search; the process that is refused says nothing itself.
+    let other = site.front_end(&EXHAUSTIVE, &["3", "2"]).finish();
+    assert_refused(&other, "`argument 2` is 4 in the queue, and 2 here");
+    assert_refused(
+        &other,
+        "help: resume a run with the same arguments of the program",
+    );
+    assert!(!other.stderr.contains("panicked"), "{other:?}");
     let second = site.front_end(&EXHAUSTIVE, &arguments).finish();
     assert_eq!(
         every_class(&second.stderr),

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::commands::Machine;
 use crate::postgres;
-use crate::server::{Kind, Server};
+use crate::server::{Kind, Server, left_out};
 
 /// A directory with two authorities, and a key whose certificate by the first is for the host `localhost` only.
 struct Certificates(PathBuf);
@@ -28,7 +28,7 @@ fn certificates() -> Option<Certificates> {
             !is_required,
             "RADDLE_REDIS_REQUIRED is set, and there is no openssl"
         );
-        eprintln!("left out: there is no openssl (apt-get install openssl)");
+        left_out("there is no openssl (apt-get install openssl)");
         return None;
     }
     let directory = postgres::directory_for_files("certificates");

@@ -272,7 +272,7 @@ impl Remainder {
     fn samplers(&self, seed: u64, budget: Budget) -> Phase {
         Phase {
             name: "auto",
-            strategy: Some(strategy::Portfolio::new(samplers::all(seed), None, seed).into()),
+            strategy: Some(strategy::Portfolio::new(samplers::all(seed, None), None, seed).into()),
             budget,
             helpers: Helpers::Sample,
             preemptions: None,

@@ -1,11 +1,12 @@
 //! The phases of a check and the budget of each.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use raddle_engine::coverage::Metrics;
 use raddle_engine::partial::LogPlace;
-use raddle_engine::strategy::{self, Dispatcher};
+use raddle_engine::strategy::{self, Dispatcher, SiteKeys};
 
 use crate::driver::status;
 use crate::persist::since::Since;
@@ -132,7 +133,7 @@ fn samples_too(checker: &Checker) -> bool {
 /// Returns the strategies that `Auto` mixes.
 fn portfolio(checker: &Checker, places: &Arc<Places>) -> strategy::Portfolio {
     let samplers = match samples_too(checker) {
-        true => auto_samplers(checker, checker.seed, places),
+        true => auto_samplers(checker, checker.seed, places, None),
         false => Vec::new(),
     };
     strategy::Portfolio::new(samplers, Some(sized_search(checker)), checker.seed)
@@ -144,8 +145,9 @@ fn auto_samplers(
     checker: &Checker,
     seed: u64,
     places: &Arc<Places>,
+    keys: Option<SiteKeys>,
 ) -> Vec<Box<dyn raddle_engine::Strategy>> {
-    let all = samplers::all(seed);
+    let all = samplers::all(seed, keys);
     match checker.since.as_deref().map(Since::read) {
         Some(since) if !since.is_empty() => {
             let baseline = since.baseline(places);
@@ -154,6 +156,16 @@ fn auto_samplers(
         }
         _ => all,
     }
+}
+
+/// Returns numbers of source locations that are the same in all processes of this build. Those that have no text are
+/// one.
+fn site_keys(places: Arc<Places>) -> SiteKeys {
+    SiteKeys::new(move |site| {
+        let mut hasher = DefaultHasher::new();
+        places.to_text(site).hash(&mut hasher);
+        hasher.finish()
+    })
 }
 
 /// Returns the guided search for these metrics. After a change of the program, it goes for what the change brings
@@ -184,7 +196,8 @@ pub(crate) fn sampler(
             Dispatcher::other(Adapter::new(schedulers, seed, worker, places))
         }
         Strategy::Auto => {
-            let samplers = auto_samplers(checker, seed, places);
+            let keys = site_keys(Arc::clone(places));
+            let samplers = auto_samplers(checker, seed, places, Some(keys));
             strategy::Portfolio::new(samplers, None, seed).into()
         }
         Strategy::Coverage { metric } => guided(checker, *metric, seed, places).into(),

@@ -11,6 +11,7 @@
 
 mod coverage;
 mod estimate;
+mod lessons;
 mod moved;
 mod results;
 mod streams;
@@ -49,6 +50,7 @@ const VARIABLE: &str = "RADDLE_SHARED_SEARCH";
 pub(crate) struct Connection {
     from: BufReader<UnixStream>,
     to: UnixStream,
+    dialect: Dialect,
     /// The checkpoint from which the search comes, or to which it goes.
     saving: Option<Saving>,
 }
@@ -86,7 +88,13 @@ pub(crate) fn connect(
         let from = UnixStream::from(out_of_the_way(to.try_clone()?.into()));
         let (from, to) = (BufReader::new(from), out_of_the_way(to.into()).into());
         let saving = Saving::new(checker, name, Instant::now());
-        Ok(Connection { from, to, saving })
+        let dialect = checker.program.dialect();
+        Ok(Connection {
+            from,
+            to,
+            dialect,
+            saving,
+        })
     });
     let mut connection = connection.unwrap_or_else(|error| {
         panic!(
@@ -115,13 +123,17 @@ pub(crate) fn connect(
         check: check.clone(),
         reason: refused.to_owned(),
     });
-    if checker.program.dialect() != Dialect::Library {
-        // Nothing catches a panic there, and the command reports the reason.
-        // SAFETY: `_exit` runs no destructors and exit handlers, and no execution of the program has begun that would
-        // need them.
+    end_native(checker.program.dialect());
+    panic!("raddle: the search of {check} cannot be shared: {refused}")
+}
+
+/// Ends the process of a native program, where nothing catches a panic. The command reports the reason.
+fn end_native(dialect: Dialect) {
+    if dialect != Dialect::Library {
+        // SAFETY: `_exit` runs no destructors and exit handlers; no execution of the program is running that would need
+        // them.
         unsafe { libc::_exit(2) }
     }
-    panic!("raddle: the search of {check} cannot be shared: {refused}")
 }
 
 /// Returns the parts and the limits of the search of a check.
@@ -250,26 +262,32 @@ fn of_version(text: String) -> String {
 
 impl Connection {
     fn send(&mut self, message: &FromCheck) {
-        message
-            .write(&mut self.to)
-            .unwrap_or_else(|error| lost(error));
+        let written = message.write(&mut self.to);
+        written.unwrap_or_else(|error| self.lost(error));
     }
 
     fn receive(&mut self) -> ToCheck {
         match ToCheck::read(&mut self.from) {
             Ok(Some(message)) => message,
-            Ok(None) => lost("it is closed"),
-            Err(error) => lost(error),
+            Ok(None) => self.lost("it is closed"),
+            Err(error) => self.lost(error),
         }
+    }
+
+    /// Ends the check, because the command has ended or refuses its search.
+    #[cold]
+    fn lost(&self, error: impl std::fmt::Display) -> ! {
+        end_native(self.dialect);
+        panic!("raddle: the connection of a shared search is lost: {error}")
     }
 
     /// True when a message has come, or the end of the connection.
     fn has_message(&mut self) -> bool {
         // Both ends of this process are one socket, which waits again for everything else.
         let wait = |connection: &Self, waits: bool| connection.to.set_nonblocking(!waits);
-        wait(self, false).unwrap_or_else(|error| lost(error));
+        wait(self, false).unwrap_or_else(|error| self.lost(error));
         let found = self.from.fill_buf().map(drop);
-        wait(self, true).unwrap_or_else(|error| lost(error));
+        wait(self, true).unwrap_or_else(|error| self.lost(error));
         !matches!(found, Err(error) if error.kind() == ErrorKind::WouldBlock)
     }
 
@@ -312,11 +330,6 @@ impl Connection {
             }
         }
     }
-}
-
-#[cold]
-fn lost(error: impl std::fmt::Display) -> ! {
-    panic!("raddle: the connection of a shared search is lost: {error}")
 }
 
 /// The extent to which earlier parts were examined for suspicions. Only parts without a finding count: a

@@ -2,19 +2,25 @@
 
 use raddle_engine::coverage::{Baseline, Metric, Metrics};
 use raddle_engine::strategy::{
-    CoverageGuided, History, Impact, Noise, Pct, Pos, Random, Surw, Urw,
+    CoverageGuided, History, Impact, Noise, Pct, Pos, Random, SiteKeys, Surw, Urw,
 };
 
 /// Maximum depth of the bugs that `Auto` samples for; `Pct` rarely reaches deeper ones.
 const DEEPEST: u32 = 5;
 
-/// Returns the samplers that take turns in `Auto`.
-pub(crate) fn all(seed: u64) -> Vec<Box<dyn raddle_engine::Strategy>> {
+/// Returns the samplers that take turns in `Auto`. Those of a stream have numbers of source locations that are the
+/// same in all processes.
+pub(crate) fn all(seed: u64, keys: Option<SiteKeys>) -> Vec<Box<dyn raddle_engine::Strategy>> {
     let seed = |number: usize| self::seed(seed, number);
+    let history = History::new(seed(2));
+    let history = match keys {
+        Some(keys) => history.with_keys(keys),
+        None => history,
+    };
     vec![
         Box::new(Random::new(seed(0))),
         Box::new(Urw::new(seed(1))),
-        Box::new(History::new(seed(2))),
+        Box::new(history),
         Box::new(Urw::new(seed(3))),
         Box::new(Surw::new(seed(4))),
         Box::new(Random::new(seed(5))),

@@ -70,23 +70,43 @@ mod on_unix {
         given.map(|given| address(Some(given))).transpose()
     }
 
+    /// Returns the command that resumes the run of this one: the same, but for the checkpoint with which it began. A run
+    /// with other settings would be refused. No password is in the arguments.
+    fn same_command() -> String {
+        let words = env::args_os().skip(1);
+        let words: Vec<String> = words.map(|it| it.to_string_lossy().into_owned()).collect();
+        let words = words.strip_prefix(&["raddle".to_owned()]).unwrap_or(&words);
+        resuming(words)
+    }
+
+    fn resuming(words: &[String]) -> String {
+        let flags = words.iter().position(|word| word == "--");
+        let (flags, rest) = words.split_at(flags.unwrap_or(words.len()));
+        let flags = flags.iter().filter(|word| *word != "--resume");
+        let words: Vec<String> = flags.chain(rest).map(|word| for_shell(word)).collect();
+        format!("cargo raddle {}", words.join(" "))
+    }
+
+    /// Returns a word as a shell reads it.
+    fn for_shell(word: &str) -> String {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.to_owned(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    }
+
     /// Opens the run of these tests.
     pub fn open(place: Address, options: &TestArguments) -> Result<FrontEnd, Error> {
-        let words = [options.queue.as_deref(), options.filter.as_deref()];
-        let words = words.into_iter().flatten().filter(|word| !word.is_empty());
-        let words: Vec<&str> = words.collect();
-        let native = if options.native { "--native " } else { "" };
-        let command = format!("cargo raddle test {native}--queue {}", words.join(" "));
         let settings = &options.settings;
         let environment = settings.for_workers(options.native, |name| env::var_os(name));
-        let run = run_of(environment);
-        let command = command.trim().to_owned();
-        let metrics = options.metrics.clone();
+        let (run, metrics) = (run_of(environment), options.metrics.clone());
+        let exports = options.export;
         Ok(FrontEnd::open(
             place,
             run,
-            command,
-            options.export,
+            same_command(),
+            exports,
             metrics,
         )?)
     }
@@ -95,19 +115,15 @@ mod on_unix {
     pub fn open_for_program(place: Address, options: &RunArguments) -> Result<FrontEnd, Error> {
         let settings = &options.settings;
         let run = run_of(settings.for_workers(true, |name| env::var_os(name)));
-        let words = options.program.iter().map(|word| word.to_string_lossy());
-        let words: Vec<_> = words.collect();
-        let command = format!("cargo raddle run --queue -- {}", words.join(" "));
         let metrics = options.metrics.clone();
-        Ok(FrontEnd::open(place, run, command, false, metrics)?)
+        Ok(FrontEnd::open(place, run, same_command(), false, metrics)?)
     }
 
     /// Opens the run of changes that tests judge.
     pub fn open_for_mutants(place: Address, options: &MutantsArguments) -> Result<FrontEnd, Error> {
         let settings = &options.tests.settings;
         let run = run_of(settings.for_workers(false, |name| env::var_os(name)));
-        let command = "cargo raddle mutants --queue".to_owned();
-        Ok(FrontEnd::open(place, run, command, false, None)?)
+        Ok(FrontEnd::open(place, run, same_command(), false, None)?)
     }
 
     pub fn run(arguments: &QueueArguments) -> Result<Verdict, Error> {
@@ -198,9 +214,14 @@ mod on_unix {
             workers,
             has_front,
         } = status;
+        let names = searches.keys().filter_map(|name| SearchName::of_text(name));
+        let command = names.map(|name| name.command()).next();
         let front = match has_front {
-            true => "a front end waits for it",
-            false => "no front end: resume it with `cargo raddle test --queue`",
+            true => "a front end waits for it".to_owned(),
+            false => {
+                let command = command.unwrap_or("cargo raddle test --queue");
+                format!("no front end: resume it with the same `{command}`")
+            }
         };
         let mut text = format!("parts: {ready} ready, {leased} leased; {front}\n");
         let share = metrics::utilisation(status);
@@ -211,9 +232,9 @@ mod on_unix {
         }
         text += &format!("searches: {}\n", searches.len());
         for (name, state) in searches {
-            let (name, done, left) = (title(name), done(state), state.left);
+            let (name, done, left) = (title(name), done(state), front_end::parts_left(state));
             let standing = standing(state);
-            text += &format!("  {name}: {done}, {left} parts left, {standing}\n");
+            text += &format!("  {name}: {done}, {left}, {standing}\n");
             if let Some(End::Broken(problem)) = &state.end {
                 text += &format!("    {problem}\n");
             }
@@ -277,6 +298,26 @@ mod on_unix {
                 "postgres://me@host/db",
             ] {
                 assert!(!may_have_password(address), "{address}");
+            }
+        }
+
+        #[test]
+        fn a_run_is_resumed_by_the_same_command() {
+            let words = |line: &str| -> Vec<String> {
+                line.split(' ').map(|word| word.replace('_', " ")).collect()
+            };
+            for (typed, resuming) in [
+                (
+                    "test dinner --strategy exhaustive --resume --queue redis://h/1?prefix=a",
+                    "test dinner --strategy exhaustive --queue 'redis://h/1?prefix=a'",
+                ),
+                (
+                    "run --queue -- ./p --resume it's_here",
+                    r"run --queue -- ./p --resume 'it'\''s here'",
+                ),
+            ] {
+                let expected = format!("cargo raddle {resuming}");
+                assert_eq!(super::resuming(&words(typed)), expected);
             }
         }
 

@@ -77,6 +77,7 @@ pub fn find(program: &OsStr) -> Result<PathBuf, toolchain::error::Error> {
 #[cfg(unix)]
 mod shared {
     use std::env;
+    use std::fs;
     use std::os::unix::process::CommandExt;
     use std::process::{Command, ExitStatus, Stdio};
     use std::sync::Mutex;
@@ -124,9 +125,28 @@ mod shared {
             cause,
         })?;
         match interrupts::is_requested() {
-            true if status.code() != Some(1) => Ok(Verdict::Interrupted),
+            true if status.code() != Some(1) => {
+                let events = fs::read_to_string(directory.path().join("events"));
+                eprint!("{}", interrupted(name, &events.unwrap_or_default()));
+                Ok(Verdict::Interrupted)
+            }
             _ => native_process::verdict(status),
         }
+    }
+
+    /// Returns the results so far of an interrupted check, by its events, and the command that resumes it.
+    fn interrupted(name: &str, events: &str) -> String {
+        let events = events
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        let mut ends = events.filter(|event: &Value| event["interrupted"] == true);
+        let end = ends.next_back().unwrap_or_default();
+        let Some(summary) = end["summary"].as_str() else {
+            return format!("raddle: {name}: stopped by the user\n");
+        };
+        let resume = end["resume"].as_str();
+        let resume = resume.map(|command| format!("\n  to resume: {command}\n"));
+        format!("raddle: {name}: {summary}\n{}", resume.unwrap_or_default())
     }
 
     /// Prints progress now and then, and failures of workers at once.

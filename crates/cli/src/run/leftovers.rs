@@ -1,16 +1,20 @@
 //! Removes temporary files that killed commands and tests have left.
 //!
-//! A running command holds a lock on its files, and the system releases it when the process ends in any way.
+//! A running command holds a lock on its files, and the system releases it when the process ends in any way. Commands that
+//! start at the same time look for leftovers while others create their files, so files get their names when they are locked.
 //! Tests write a file under a temporary name and rename it at once, so a temporary file that is older than
 //! [`MAX_AGE`] is abandoned.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// Prefix of the directories of running commands.
 const RUNNING_PREFIX: &str = "running-";
+/// Prefix of such directories before they are locked.
+const STARTING_PREFIX: &str = "starting-";
 /// Prefix of the files of replays.
 const REPLAY_PREFIX: &str = "replay-";
 /// Extension of files before their renaming.
@@ -30,8 +34,12 @@ impl RunDirectory {
     /// Creates the directory in raddle's, which need not exist, and removes leftovers there.
     pub fn new(raddle: &Path) -> io::Result<Self> {
         clear(raddle);
-        let path = raddle.join(format!("{RUNNING_PREFIX}{}", std::process::id()));
-        let lock = create_locked(&path.join(LOCK_FILE))?;
+        let name = format!("{}-{:08x}", std::process::id(), random());
+        let new = raddle.join(format!("{STARTING_PREFIX}{name}"));
+        fs::create_dir_all(&new)?;
+        let lock = locked(&new.join(LOCK_FILE))?;
+        let path = raddle.join(format!("{RUNNING_PREFIX}{name}"));
+        fs::rename(&new, &path)?;
         Ok(RunDirectory { path, _lock: lock })
     }
 
@@ -58,10 +66,28 @@ pub fn create_locked(path: &Path) -> io::Result<File> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
     }
+    let name = format!(
+        "{}-{:08x}.{TEMPORARY_EXTENSION}",
+        std::process::id(),
+        random()
+    );
+    let new = path.with_file_name(name);
+    let file = locked(&new)?;
+    fs::rename(&new, path)?;
+    Ok(file)
+}
+
+/// Creates a file that no other command looks for, and locks it.
+fn locked(path: &Path) -> io::Result<File> {
     let file = File::create(path)?;
     // On a file system without locks, other commands cannot lock the file either and keep it.
     let _ = file.try_lock();
     Ok(file)
+}
+
+/// Returns a number that no other command draws: process numbers are used again.
+fn random() -> u32 {
+    RandomState::new().build_hasher().finish() as u32
 }
 
 /// Removes the leftovers in raddle's directory.
@@ -74,6 +100,10 @@ fn clear_at(raddle: &Path, now: SystemTime) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.starts_with(RUNNING_PREFIX) && path.is_dir() {
             if is_unlocked(&path.join(LOCK_FILE)) {
+                let _ = fs::remove_dir_all(&path);
+            }
+        } else if name.starts_with(STARTING_PREFIX) && path.is_dir() {
+            if is_abandoned(&path, now) {
                 let _ = fs::remove_dir_all(&path);
             }
         } else if name.starts_with(REPLAY_PREFIX) && path.is_file() && is_unlocked(&path) {
@@ -119,6 +149,30 @@ fn is_abandoned(file: &Path, now: SystemTime) -> bool {
 mod tests {
     use super::*;
 
+    /// A command that started while another one looked for leftovers once lost its directory.
+    #[test]
+    fn commands_that_start_at_the_same_time_keep_their_files() {
+        let name = format!("raddle-starting-{}", std::process::id());
+        let raddle = &std::env::temp_dir().join(name);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..300 {
+                        let own = RunDirectory::new(raddle).unwrap();
+                        let replay = raddle.join(format!("{REPLAY_PREFIX}{}", random()));
+                        let file = create_locked(&replay).unwrap();
+                        clear(raddle);
+                        assert!(own.path().join(LOCK_FILE).exists() && replay.exists());
+                        drop(file);
+                    }
+                });
+            }
+        });
+        clear(raddle);
+        assert_eq!(entries(raddle).count(), 0);
+        fs::remove_dir_all(raddle).unwrap();
+    }
+
     #[test]
     fn only_leftovers_are_removed() {
         let raddle = std::env::temp_dir().join(format!("raddle-leftovers-{}", std::process::id()));
@@ -130,6 +184,7 @@ mod tests {
         };
         write("running-1/lock");
         write("running-1/0.events");
+        write("starting-2-0/lock");
         write("replay-1.events");
         let locked = write("replay-2.events");
         locked.try_lock().unwrap();
@@ -150,12 +205,16 @@ mod tests {
             "replay-2.events",
             "queue/tests.a.schedule",
             "queue/tests.a.77-0.new",
+            "starting-2-0/lock",
         ];
         assert!(kept.iter().all(there));
         assert!(there(&"queue/tests.b.schedule") && own.path().is_dir());
         let path = own.path().to_owned();
         drop(own);
         assert!(!path.exists());
+        // A command that was killed at its start.
+        clear_at(&raddle, now + 2 * MAX_AGE);
+        assert!(!there(&"starting-2-0"));
         fs::remove_dir_all(raddle).unwrap();
     }
 }

@@ -31,5 +31,5 @@ pub use crate::search::{
     CheapestReplay as Along, CheapestReplay, Exhaustive, Item, Reach, Reductions, Sampling,
 };
 pub use crate::world::strategy::{
-    Bound, Capabilities, Extent, KnownClass, Progress, Randomness, Repeat, Strategy,
+    Bound, Capabilities, Extent, KnownClass, Lesson, Progress, Randomness, Repeat, Strategy,
 };

@@ -7,6 +7,8 @@
 //! searched, and a large one is sampled from the first execution on. A class that was run before is
 //! not counted again.
 
+use std::mem::discriminant;
+
 use super::sampling;
 use crate::analysis::classes::Fingerprints;
 use crate::base::ids::ThreadId;
@@ -17,7 +19,7 @@ use crate::model::execution::Execution;
 use crate::search::Exhaustive;
 use crate::world::State;
 use crate::world::strategy::{
-    Capabilities, Extent, KnownClass, Progress, Randomness, Repeat, Strategy,
+    Capabilities, Extent, KnownClass, Lesson, Progress, Randomness, Repeat, Strategy,
 };
 
 /// Number of turns of which one is for the search, if there is one.
@@ -174,6 +176,24 @@ impl Strategy for Portfolio {
                 }
             }
         }
+    }
+
+    /// Returns the lessons of the samplers. Several samplers of one kind have learned nearly the same, so those of the
+    /// first one are enough.
+    fn lessons(&self) -> Vec<Lesson> {
+        let mut all: Vec<Lesson> = Vec::new();
+        for sampler in &self.samplers {
+            let mut lessons = sampler.lessons();
+            let is_new = |kind| all.iter().all(|known| discriminant(known) != kind);
+            lessons.retain(|lesson| is_new(discriminant(lesson)));
+            all.append(&mut lessons);
+        }
+        all
+    }
+
+    fn recall(&mut self, lesson: &Lesson) {
+        let samplers = self.samplers.iter_mut();
+        samplers.for_each(|sampler| sampler.recall(lesson));
     }
 
     fn repeats(&mut self, state: &State, thread: ThreadId) -> Repeat {

@@ -148,6 +148,23 @@ pub struct Progress {
     pub estimate: Option<Estimate>,
 }
 
+/// Knowledge of the program that a strategy has from its executions, for strategies of the same kind in other
+/// processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lesson {
+    /// Numbers of events of a thread that compete with those of others.
+    Lengths {
+        /// Its position in the spawn tree: the ordinal of each ancestor but the main thread, and its own.
+        thread: Vec<u32>,
+        /// For each stretch from one join to the next: the sum over executions, and the number of executions.
+        stretches: Vec<(u64, u64)>,
+    },
+    /// The number of steps of the longest execution.
+    Longest(u64),
+    /// A decision in an abstract state.
+    Decision(u32),
+}
+
 /// Chooses threads and outcomes, execution after execution.
 pub trait Strategy: Send {
     /// Prepares the next execution; `false` when there is none left to run.
@@ -170,6 +187,14 @@ pub trait Strategy: Send {
 
     /// Learns from an execution that another strategy has run.
     fn learn(&mut self, _execution: &Execution, _ending: &Ending) {}
+
+    /// Returns what the strategy has learned that other processes can use.
+    fn lessons(&self) -> Vec<Lesson> {
+        Vec::new()
+    }
+
+    /// Begins with what a strategy of another process has learned. Lessons of other kinds of strategies are ignored.
+    fn recall(&mut self, _lesson: &Lesson) {}
 
     /// Decides about a thread that is about to repeat a round of a loop without having changed
     /// anything.

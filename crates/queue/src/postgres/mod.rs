@@ -91,9 +91,7 @@ impl PostgresQueue {
             self.connection = None;
             match problem {
                 Problem::Connection(error) => Attempt::Failed(error.to_string()),
-                Problem::Server { code, message } if is_temporary(&code) => {
-                    Attempt::Failed(message)
-                }
+                Problem::Server { code, message } if is_temporary(&code) => Attempt::Busy(message),
                 Problem::Server { message, .. } => Attempt::Refused(message),
             }
         })

@@ -7,7 +7,7 @@
 //! clock that is wrong only has work done twice, because a commit needs the token.
 
 /// Number of this layout of tables and functions. It changes with them.
-pub const LAYOUT: u32 = 5;
+pub const LAYOUT: u32 = 6;
 
 /// Creates the tables and functions in the schema `@schema@`, which the session searches. In one transaction, alone.
 pub const CREATE: &str = r#"
@@ -230,7 +230,9 @@ BEGIN
     END IF;
     SELECT granted INTO had FROM items WHERE number = p_item AND token = p_token;
     UPDATE searches SET budget = budget + coalesce(had, 0) WHERE name = p_search;
-    UPDATE items SET token = NULL, until = NULL, granted = 0, problems = problems + (p_problem <> '')::integer
+    -- With a new number it comes after all others, so that none waits for it.
+    UPDATE items SET number = DEFAULT, token = NULL, until = NULL, granted = 0,
+        problems = problems + (p_problem <> '')::integer
         WHERE number = p_item AND token = p_token RETURNING problems INTO tries;
     IF NOT FOUND THEN
         RETURN;

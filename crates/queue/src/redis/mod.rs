@@ -3,6 +3,7 @@
 mod resp;
 mod scripts;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
@@ -25,9 +26,41 @@ const OLDEST: (u32, u32) = (6, 2);
 /// A queue on a server of Redis or Valkey. If the connection breaks, calls are repeated for a minute on a new one.
 pub struct RedisQueue {
     address: Address,
-    connection: Option<Connection>,
+    session: Option<Session>,
     keys: Vec<String>,
     patience: Patience,
+}
+
+/// A connection, and the scripts that the server has received by it.
+struct Session {
+    connection: Connection,
+    /// Digests by the texts of scripts.
+    digests: BTreeMap<&'static str, String>,
+}
+
+impl Session {
+    /// Runs a script by its digest, so that its text is sent once and not with each step.
+    fn evaluate(&mut self, script: &Script, words: &[&str]) -> io::Result<Reply> {
+        let mut reply = Reply::Nothing;
+        // An administrator may remove all scripts from a running server.
+        for _ in 0..2 {
+            let digest = match self.digests.get(script.body()) {
+                Some(digest) => digest.clone(),
+                None => match self.connection.call(&["SCRIPT", "LOAD", &script.text()])? {
+                    Reply::Text(digest) => digest,
+                    refused => return Ok(refused),
+                },
+            };
+            let words = [&["EVALSHA", &digest], words].concat();
+            reply = self.connection.call(&words)?;
+            if !matches!(&reply, Reply::Error(text) if text.starts_with("NOSCRIPT")) {
+                self.digests.insert(script.body(), digest);
+                break;
+            }
+            self.digests.clear();
+        }
+        Ok(reply)
+    }
 }
 
 /// The problem of a call: of the connection, which may be opened again, or an answer of the server.
@@ -55,12 +88,12 @@ impl RedisQueue {
         let key = |name: &&str| format!("{{{}}}:{name}", address.prefix);
         let mut queue = RedisQueue {
             address: address.clone(),
-            connection: None,
+            session: None,
             keys: KEYS.iter().map(key).collect(),
             patience: Patience::FIRST,
         };
         for section in ["server", "memory"] {
-            let info = queue.repeat(|connection| connection.call(&["INFO", section]))?;
+            let info = queue.repeat(|session| session.connection.call(&["INFO", section]))?;
             let info = info.text().unwrap_or_default();
             if let Some(problem) = unfit(&info) {
                 return Err(queue.unusable(problem));
@@ -79,39 +112,38 @@ impl RedisQueue {
 
     /// Runs a script.
     fn run(&mut self, script: &Script, arguments: &[&str]) -> Result<Reply, Error> {
-        let text = script.text();
         let keys = self.keys.clone();
         let count = keys.len().to_string();
-        let mut words = vec!["EVAL", &text, &count];
+        let mut words = vec![count.as_str()];
         words.extend(keys.iter().map(String::as_str));
         words.extend(arguments);
-        self.repeat(|connection| connection.call(&words))
+        self.repeat(|session| session.evaluate(script, &words))
     }
 
     /// Calls until there is a reply, on a new connection if need be.
     fn repeat(
         &mut self,
-        mut call: impl FnMut(&mut Connection) -> io::Result<Reply>,
+        mut call: impl FnMut(&mut Session) -> io::Result<Reply>,
     ) -> Result<Reply, Error> {
         let patience = self.patience;
         let address = self.address.to_string();
         patience.repeat(&address, || {
-            let reply = self.opened().and_then(|connection| Ok(call(connection)?));
+            let reply = self.opened().and_then(|session| Ok(call(session)?));
             let attempt = match reply {
-                Ok(Reply::Error(text)) if is_temporary(&text) => Attempt::Failed(text),
-                Ok(Reply::Error(text)) => Attempt::Refused(text),
+                Ok(Reply::Error(text)) if is_temporary(&text) => Attempt::Busy(brief(&text)),
+                Ok(Reply::Error(text)) => Attempt::Refused(explained(text)),
                 Ok(reply) => return Attempt::Done(reply),
-                Err(Problem::Refused(text)) => Attempt::Refused(text),
+                Err(Problem::Refused(text)) => Attempt::Refused(explained(text)),
                 Err(Problem::Connection(error)) => Attempt::Failed(error.to_string()),
             };
             // A reply to this call must not be taken for one to the next.
-            self.connection = None;
+            self.session = None;
             attempt
         })
     }
 
-    fn opened(&mut self) -> Result<&mut Connection, Problem> {
-        if self.connection.is_none() {
+    fn opened(&mut self) -> Result<&mut Session, Problem> {
+        if self.session.is_none() {
             let Address {
                 user,
                 password,
@@ -133,9 +165,12 @@ impl RedisQueue {
             if database != "0" {
                 greet(&["SELECT", database])?;
             }
-            self.connection = Some(connection);
+            self.session = Some(Session {
+                connection,
+                digests: BTreeMap::new(),
+            });
         }
-        Ok(self.connection.as_mut().expect("it was just opened"))
+        Ok(self.session.as_mut().expect("it was just opened"))
     }
 
     fn misunderstood(&self) -> Error {
@@ -143,18 +178,40 @@ impl RedisQueue {
     }
 }
 
-/// True when the server will accept the same call later.
+/// True when the server may accept the same call later: it starts, or its memory or disk is full.
 fn is_temporary(error: &str) -> bool {
-    let word = error.split(' ').next().unwrap_or_default();
-    [
+    let codes = [
         "LOADING",
         "BUSY",
         "MASTERDOWN",
         "TRYAGAIN",
         "CLUSTERDOWN",
         "OOM",
-    ]
-    .contains(&word)
+        "MISCONF",
+    ];
+    // Servers before 7.0 have the code of a command in a script in the middle of the text, after a hyphen.
+    let mut words = error.split([' ', '-']);
+    words.any(|word| codes.contains(&word))
+}
+
+/// Returns an error of the server without the place in a script.
+fn brief(error: &str) -> String {
+    let error = error.split(" script: ").next().unwrap_or_default();
+    error.trim_end_matches('.').to_owned()
+}
+
+/// Adds the remedy to an error of the server about the password.
+fn explained(error: String) -> String {
+    let word = error.split(' ').next().unwrap_or_default();
+    let remedy = match word {
+        "NOAUTH" => "put the password into RADDLE_QUEUE, as in redis://:PASSWORD@HOST",
+        "WRONGPASS" => {
+            "RADDLE_QUEUE has another user or password than the server; characters such as `/`, `@` and `%` in them are \
+             written as %2F, %40 and %25"
+        }
+        _ => return error,
+    };
+    format!("{}: {remedy}", error.trim_end_matches('.'))
 }
 
 /// Returns the reason why a server with this information cannot be used, if there is one.
@@ -444,6 +501,39 @@ pub fn read_reply(bytes: &[u8]) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_say_what_to_do_and_not_where_they_occurred() {
+        let full = "OOM command not allowed when used memory > 'maxmemory'. script: f2, on @user_script:60.";
+        assert_eq!(
+            brief(full),
+            "OOM command not allowed when used memory > 'maxmemory'"
+        );
+        assert_eq!(
+            explained("NOAUTH Authentication required.".to_owned()),
+            "NOAUTH Authentication required: put the password into RADDLE_QUEUE, as in redis://:PASSWORD@HOST"
+        );
+        assert_eq!(explained("ERR no.".to_owned()), "ERR no.");
+    }
+
+    #[test]
+    fn errors_that_pass_are_repeated() {
+        for error in [
+            "LOADING Redis is loading the dataset in memory",
+            "OOM command not allowed when used memory > 'maxmemory'. script: f2, on @user_script:60.",
+            "ERR Error running script (call to f_2): @user_script:60: -OOM command not allowed",
+            "MISCONF Errors writing to the AOF file: No space left on device",
+        ] {
+            assert!(is_temporary(error), "{error}");
+        }
+        for error in [
+            "NOAUTH Authentication required.",
+            "NOPERM No permissions to access a key",
+            "ERR unknown command",
+        ] {
+            assert!(!is_temporary(error), "{error}");
+        }
+    }
 
     #[test]
     fn a_server_that_may_lose_items_is_refused() {

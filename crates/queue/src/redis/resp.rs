@@ -114,7 +114,7 @@ fn read_nested(from: &mut impl BufRead, depth: u32) -> io::Result<Reply> {
     let line = String::from_utf8(line).map_err(|_| bad("bytes that are no text"))?;
     let line = line
         .strip_suffix("\r\n")
-        .ok_or_else(|| bad("no end of a line"))?;
+        .ok_or_else(|| bad(line.trim_end()))?;
     let kind = line.chars().next().unwrap_or(' ');
     let rest = line.get(kind.len_utf8()..).unwrap_or_default();
     let number = |most: i64| match rest.parse::<i64>() {

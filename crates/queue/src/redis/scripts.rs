@@ -79,6 +79,11 @@ end
 pub struct Script(&'static str);
 
 impl Script {
+    /// The part of the text that other scripts do not have.
+    pub fn body(&self) -> &'static str {
+        self.0
+    }
+
     pub fn text(&self) -> String {
         format!("{COMMON}{DROP_READY}{}", self.0)
     }

@@ -82,11 +82,18 @@ impl Stream {
 
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
+        let read = match self {
             Stream::Plain(stream) => stream.read(buffer),
             #[cfg(feature = "tls")]
             Stream::Encrypted(encrypted) => encrypted.read(buffer),
-        }
+        };
+        read.map_err(|error| match error.kind() {
+            // The text of the system is about the descriptor.
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                io::Error::new(io::ErrorKind::TimedOut, "the server does not answer")
+            }
+            _ => error,
+        })
     }
 }
 

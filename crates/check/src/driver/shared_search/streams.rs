@@ -5,28 +5,30 @@
 //! executions only, and not on the processes that run the streams. No stream is cut by the clock. One that is not run
 //! to its end, because the process is to end, is dropped with its results and is left to another process.
 //!
-//! The streams of a strategy that is guided by coverage come in *generations*, each of which begins when the last stream
-//! of the one before has ended. A stream begins with what the streams of all earlier generations have covered, and with
-//! nothing of its own generation, whose streams end in any order. So what it begins with depends on its number only.
+//! The streams of a strategy that is guided by coverage, and those of `Auto`, come in *generations*, each of which begins
+//! when the last stream of the one before has ended. A stream begins with what the streams of all earlier generations have
+//! learned, and with nothing of its own generation, whose streams end in any order. So what it begins with depends on its
+//! number only.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use raddle_engine::Exploration;
 use raddle_engine::coverage::Requirement;
+use raddle_engine::strategy::Lesson;
+use raddle_engine::{Exploration, World};
 use raddle_report::exchange::{Part, PartResults};
 
 use crate::driver::phases;
-use crate::driver::shared_search::coverage;
 use crate::driver::shared_search::results::{
     EXECUTIONS, FINGERPRINTS, STREAM_FINGERPRINTS, results, sums_fingerprints,
 };
+use crate::driver::shared_search::{coverage, lessons};
 use crate::driver::worker::Worker;
 use crate::driver::workers::Job;
 use crate::persist::events;
 use crate::runtime::deadline::Deadline;
-use crate::runtime::watchdog;
+use crate::runtime::{Places, watchdog};
 use crate::settings::checker::Checker;
 use crate::settings::options::Strategy;
 use crate::settings::samplers;
@@ -40,6 +42,9 @@ const STREAMS: u64 = 64;
 /// Number of streams of the first generation, if streams learn from earlier ones. Each later generation has as many streams as all
 /// before it: so there are few ends of generations, at which workers wait for each other.
 const FIRST_GENERATION: u64 = 8;
+/// Number of generations of `Auto`. Those but the last hand on what they have learned, which is 64 streams at most: more
+/// would help little, and the queue would have to keep it.
+const GENERATIONS: u32 = 5;
 /// Number of different classes after which a part hands back its rest, so that a commit stays small.
 const MOST_CLASSES: usize = 1 << 13;
 
@@ -60,23 +65,19 @@ impl Streams {
     /// Returns the streams of a generation, if there are any.
     fn of_generation(checker: &Checker, generation: u32) -> Option<Self> {
         let all = runs(checker).div_ceil(length(checker));
+        let last = generations(checker) - 1;
         let end = |generation: u32| {
             let factor = 1_u64.checked_shl(generation);
             let end = factor.and_then(|factor| factor.checked_mul(FIRST_GENERATION));
-            end.unwrap_or(all)
-        };
-        let (first, end) = match (learns(checker), generation) {
-            (false, 0) => (0, all),
-            (false, _) => return None,
-            (true, 0) => (0, end(0).min(all)),
-            (true, _) => (end(generation - 1).min(all), end(generation).min(all)),
+            let end = end.filter(|_| generation < last);
+            end.map_or(all, |end| end.min(all))
         };
         let streams = Streams {
-            first,
-            end,
+            first: generation.checked_sub(1).map_or(0, end),
+            end: end(generation),
             generation,
         };
-        (first < end).then_some(streams)
+        (streams.first < streams.end).then_some(streams)
     }
 
     pub(super) fn to_text(self) -> String {
@@ -114,9 +115,13 @@ impl Streams {
     }
 }
 
-/// True when streams begin with what earlier ones have covered.
-fn learns(checker: &Checker) -> bool {
-    matches!(checker.strategy, Strategy::Coverage { .. })
+/// Returns the maximum number of generations. There is one if streams learn nothing from each other.
+fn generations(checker: &Checker) -> u32 {
+    match checker.strategy {
+        Strategy::Coverage { .. } => u32::MAX,
+        Strategy::Auto => GENERATIONS,
+        _ => 1,
+    }
 }
 
 /// Returns the number of executions of all streams; `u64::MAX` if it is not limited.
@@ -161,16 +166,7 @@ pub(super) fn explore(
     let mut all = PartResults::default();
     let mut classes = BTreeSet::new();
     let mut known = part.known.clone();
-    let places = worker.context.places();
-    let lessons = part.lessons.iter();
-    let lessons = lessons.filter_map(|fact| fact.strip_prefix(Part::LESSON));
-    let lessons: Vec<_> = lessons
-        .filter_map(|it| coverage::of_fact(it, &places))
-        .collect();
-    let lessons: Vec<Requirement> = lessons
-        .into_iter()
-        .map(|(requirement, _)| requirement)
-        .collect();
+    let lessons = Lessons::of_part(part, &worker.context.places());
     while left.first < left.end {
         let checker = settings(job.checker, left.first);
         let job = Job {
@@ -178,7 +174,7 @@ pub(super) fn explore(
             deadline: Deadline::new(Instant::now(), None),
             ..job
         };
-        let Some(results) = run(worker, job, &known, &lessons, streams.generation) else {
+        let Some(results) = run(worker, job, &known, &lessons, left) else {
             all.is_last = true;
             break;
         };
@@ -200,13 +196,54 @@ pub(super) fn explore(
     all
 }
 
-/// Runs one stream; `None` if the process is to end before the stream does.
+/// What streams of earlier generations have learned.
+struct Lessons {
+    covered: Vec<Requirement>,
+    of_samplers: Vec<Lesson>,
+}
+
+impl Lessons {
+    fn of_part(part: &Part, places: &Places) -> Self {
+        let facts = part.lessons.iter();
+        let facts = facts.filter_map(|fact| fact.strip_prefix(Part::LESSON));
+        let covered = facts.clone().filter_map(|it| coverage::of_fact(it, places));
+        Lessons {
+            covered: covered.map(|(requirement, _)| requirement).collect(),
+            of_samplers: facts.flat_map(lessons::of_fact).collect(),
+        }
+    }
+
+    /// Makes a strategy begin with them.
+    fn teach(&self, world: &mut World) {
+        if let Some(guided) = world.guided() {
+            self.covered.iter().for_each(|&one| guided.cover(one));
+            if !self.covered.is_empty() {
+                guided.has_tried();
+            }
+        }
+        let strategy = world.strategy_mut();
+        let lessons = self.of_samplers.iter();
+        lessons.for_each(|lesson| strategy.recall(lesson));
+    }
+}
+
+/// Returns what the stream of this number has learned, as facts.
+fn learned(world: &mut World, stream: u64, places: &Places) -> Vec<String> {
+    let guided = world.guided();
+    let mut facts = guided.map_or(Vec::new(), |guided| {
+        coverage::covered(guided.coverage(), places)
+    });
+    facts.extend(lessons::to_facts(world.strategy().lessons(), stream == 0));
+    facts
+}
+
+/// Runs the first of these streams; `None` if the process is to end before the stream does.
 fn run(
     worker: &Worker<'_, '_>,
     job: Job<'_>,
     known: &[String],
-    lessons: &[Requirement],
-    generation: u32,
+    lessons: &Lessons,
+    streams: Streams,
 ) -> Option<PartResults> {
     let Job {
         checker,
@@ -225,12 +262,7 @@ fn run(
     let mut exploration = Exploration::new(sampler, checker.limits());
     // Keeps the fingerprints of the classes.
     exploration.remember(&[]);
-    if let Some(guided) = exploration.world().guided() {
-        lessons.iter().for_each(|&one| guided.cover(one));
-        if !lessons.is_empty() {
-            guided.has_tried();
-        }
-    }
+    lessons.teach(exploration.world());
     let context = checker.context(exploration, job.fatal.clone());
     context.share_places(&places);
     let fingerprints = AtomicU64::new(0);
@@ -252,13 +284,14 @@ fn run(
     }
     let mut results = results(&own, &places, 0, own.is_over);
     results.classes = own.context.with_exploration(|e| e.take_new_classes());
-    let learned = own.context.with_exploration(|exploration| {
-        let guided = exploration.world().guided();
-        guided.map(|guided| coverage::covered(guided.coverage(), &places))
-    });
-    for fact in learned.into_iter().flatten() {
-        let fact = format!("{}{fact}", Part::LESSON);
-        results.facts.insert(fact, generation.to_string());
+    // The last generation has nobody to hand on to.
+    if streams.generation < generations(checker) - 1 {
+        let learned =
+            |exploration: &mut Exploration| learned(exploration.world(), streams.first, &places);
+        for fact in own.context.with_exploration(learned) {
+            let fact = format!("{}{fact}", Part::LESSON);
+            results.facts.insert(fact, streams.generation.to_string());
+        }
     }
     if sums_fingerprints() {
         let sum = fingerprints.load(Relaxed);
@@ -323,6 +356,11 @@ mod tests {
         assert_eq!(last.end, u64::MAX.div_ceil(FEWEST));
         let alike = random().max_executions(5_000);
         assert_eq!(Streams::of_generation(&alike, 1), None);
+        // 50,000 executions in streams of 256: the last generation of `Auto` has all that are left.
+        let auto = Checker::new().max_executions(100_000);
+        let generations = (0..).map_while(|it| Streams::of_generation(&auto, it));
+        let ends: Vec<u64> = generations.map(|streams| streams.end).collect();
+        assert_eq!(ends, [8, 16, 32, 64, 196]);
     }
 
     fn random() -> Checker {

@@ -39,6 +39,14 @@ const CUT_SHORT: &str = "cut-short";
 /// the limit if that is longer.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// A search as it was started.
+#[derive(Clone)]
+struct Begun {
+    name: SearchName,
+    search: Search,
+    first: Results,
+}
+
 /// The front end of a run.
 pub struct FrontEnd {
     address: Address,
@@ -161,10 +169,11 @@ impl FrontEnd {
     ) -> std::io::Result<T> {
         let socket = Socket::new(directory)?;
         let has_ended = AtomicBool::new(false);
+        let earlier = Mutex::default();
         Ok(thread::scope(|scope| {
             scope.spawn(|| {
                 while let Ok(Some(stream)) = socket.accept(|| has_ended.load(Relaxed)) {
-                    let served = || self.serve(binary, test, stream, report, &has_ended);
+                    let served = || self.serve(binary, test, stream, report, &has_ended, &earlier);
                     scope.spawn(move || served().unwrap_or_else(|problem| self.add(problem)));
                 }
             });
@@ -182,6 +191,7 @@ impl FrontEnd {
         stream: UnixStream,
         report: &(dyn Fn(Value) + Sync),
         has_ended: &AtomicBool,
+        earlier: &Mutex<Vec<Begun>>,
     ) -> Result<(), Problem> {
         let process = |problem: std::io::Error| Problem::Process {
             test: format!("{binary} {test}"),
@@ -238,7 +248,17 @@ impl FrontEnd {
         };
         let since = since.map(|text| (SharedSearch::SINCE.to_owned(), text));
         first.facts.extend(since);
-        self.start(&mut *queue, &name, &search, &first)?;
+        let begun = Begun {
+            name,
+            search,
+            first,
+        };
+        let Begun {
+            name,
+            search,
+            first,
+        } = &begun;
+        self.start(&mut *queue, name, search, first)?;
         let begin = Instant::now();
         let limit = milliseconds.map(Duration::from_millis);
         let mut wait = FIRST_LOOK;
@@ -252,9 +272,26 @@ impl FrontEnd {
             let state = status
                 .as_ref()
                 .and_then(|status| status.searches.get(&search.name));
-            let (Some(status), Some(state)) = (&status, state) else {
+            // Processes of workers get to this check with the results of those before it.
+            let is_lost = |one: &&Begun| {
+                let has_it = |status: &Status| status.searches.contains_key(&one.search.name);
+                !status.as_ref().is_some_and(has_it)
+            };
+            let lost: Vec<Begun> = {
+                let earlier = earlier.lock().unwrap_or_else(PoisonError::into_inner);
+                let all = earlier.iter().chain([&begun]);
+                all.filter(is_lost).cloned().collect()
+            };
+            for Begun {
+                name,
+                search,
+                first,
+            } in &lost
+            {
                 eprintln!("warning: the queue has lost the search of {name}, which starts again");
-                self.start(&mut *queue, &name, &search, &first)?;
+                self.start(&mut *queue, name, search, first)?;
+            }
+            let (Some(status), Some(state)) = (&status, state) else {
                 continue;
             };
             report(progress(status, state, &root, next.is_some()));
@@ -303,6 +340,9 @@ impl FrontEnd {
             thread::sleep(wait);
             wait = (wait * 2).min(LONGEST_LOOK);
         };
+        // Before the check goes on, which may start the next search.
+        let mut earlier = earlier.lock().unwrap_or_else(PoisonError::into_inner);
+        earlier.push(begun.clone());
         ToCheck::Totals(totals).write(&mut to).map_err(process)
     }
 
@@ -458,6 +498,14 @@ pub fn classes(state: &SearchState) -> String {
     }
 }
 
+/// Returns the number of parts that are left in words.
+pub fn parts_left(state: &SearchState) -> String {
+    match state.left {
+        1 => "1 part left".to_owned(),
+        left => format!("{} parts left", grouped(left)),
+    }
+}
+
 /// Returns the progress of a search as an event of a check.
 fn progress(status: &Status, state: &SearchState, root: &str, repeats: bool) -> Value {
     let executions = executions(state);
@@ -478,12 +526,9 @@ fn progress(status: &Status, state: &SearchState, root: &str, repeats: bool) -> 
             (phase, format!("{runs} executions, {classes}"))
         }
         false => {
-            let (classes, left) = (grouped(executions), grouped(state.left));
+            let (classes, left) = (grouped(executions), parts_left(state));
             let all = of_all(state);
-            (
-                "exhaustive",
-                format!("{classes} classes{all}, {left} parts left"),
-            )
+            ("exhaustive", format!("{classes} classes{all}, {left}"))
         }
     };
     json!({

@@ -45,6 +45,8 @@ pub enum Problem {
     Broken { test: String, problem: String },
     /// The queue has the search that is to be added to it.
     AlreadyThere { test: String },
+    /// A check before that of a part has not ended in the queue, which has lost results that the front end has.
+    NotReady { test: String, earlier: String },
     /// A search cannot be moved out of the queue.
     NotExported { test: String, reason: String },
     /// No part was finished before the time of its search was over.
@@ -82,8 +84,8 @@ impl fmt::Display for Problem {
             Self::AnotherSearch { test, difference } => write!(
                 f,
                 "the queue has a search of {test} that is not this one: {difference}\n  \
-                 help: every machine needs the same build of the tests: copy the directory `target`, or use \
-                 one container image; remove an old run with `cargo raddle queue clear`",
+                 help: {}; remove an old run with `cargo raddle queue clear`",
+                needed(difference)
             ),
             Self::Refused { check, reason } => {
                 write!(f, "the search of {check} cannot be shared: {reason}")
@@ -98,6 +100,10 @@ impl fmt::Display for Problem {
                 f,
                 "the queue has a search of {test}, and there is a checkpoint of it here\n  \
                  help: resume the one in the queue without --resume, or remove it with `cargo raddle queue clear`",
+            ),
+            Self::NotReady { test, earlier } => write!(
+                f,
+                "the search of {test} cannot be explored, because that of {earlier} has not ended"
             ),
             Self::NotExported { test, reason } => {
                 write!(f, "the search of {test} cannot be exported: {reason}")
@@ -119,6 +125,18 @@ impl fmt::Display for Problem {
             Self::NotWritten { path, problem } => write!(f, "{path} cannot be written: {problem}"),
             Self::Process { test, problem } => write!(f, "the process of {test}: {problem}"),
         }
+    }
+}
+
+/// Returns what must be the same where this difference is found.
+fn needed(difference: &str) -> &'static str {
+    let name = difference.split('`').nth(1).unwrap_or_default();
+    if name == "program" || name.starts_with("library ") {
+        "every machine needs the same build: copy the directory `target`, or use one container image"
+    } else if name.starts_with(worker::ARGUMENT) {
+        "resume a run with the same arguments of the program"
+    } else {
+        "every machine needs the same build and the same variables RADDLE_..., and a run is resumed with the same command"
     }
 }
 

@@ -39,6 +39,15 @@ impl SearchName {
         }
     }
 
+    /// Returns the command of the front end.
+    pub fn command(&self) -> &'static str {
+        match self.binary.as_str() {
+            PROGRAM => "cargo raddle run --queue",
+            Self::MUTANTS => "cargo raddle mutants --queue",
+            _ => "cargo raddle test --queue",
+        }
+    }
+
     /// Returns the name as text for the queue.
     pub fn to_text(&self) -> String {
         let plain = |text: &str| text.replace(['\t', '\n'], " ");

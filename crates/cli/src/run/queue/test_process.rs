@@ -116,10 +116,11 @@ impl TestProcess {
                 number,
                 ..name.clone()
             };
-            let Some(state) = queue.search(&here.to_text())? else {
-                let problem = format!("the queue has no search of {here}");
-                return Err(process(problem));
+            let not_ready = || Problem::NotReady {
+                test: name.to_string(),
+                earlier: here.to_string(),
             };
+            let state = queue.search(&here.to_text())?.ok_or_else(not_ready)?;
             compare_searches(&here, &state.settings, &settings)?;
             if here == name {
                 let (results, received) = channel();
@@ -133,7 +134,7 @@ impl TestProcess {
                 });
             }
             if state.end.is_none() {
-                return Err(process(format!("the search of {here} is not over yet")));
+                return Err(not_ready());
             }
             let totals = ToCheck::Totals(totals(&state, ""));
             totals.write(&mut to).map_err(failed)?;

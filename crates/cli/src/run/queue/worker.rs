@@ -29,6 +29,8 @@ const FIRST_WAIT: Duration = Duration::from_millis(2);
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// Time after which a run that is gone is over. A front end whose run the server has lost starts it again sooner.
 const RETURN: Duration = Duration::from_millis(500);
+/// Time beyond a lease for which a worker waits for a search that a later one needs: the server has lost its last results.
+const RECOVERY: Duration = Duration::from_secs(60);
 /// Beats per lease.
 const BEATS: u32 = 3;
 
@@ -56,7 +58,7 @@ impl Programs<'_> {
 }
 
 /// Prefix of the settings of a search that are arguments of its program, in their order.
-const ARGUMENT: &str = "argument ";
+pub(super) const ARGUMENT: &str = "argument ";
 
 fn arguments(settings: &[(String, String)]) -> Vec<&str> {
     let mut arguments: Vec<(usize, &str)> = settings
@@ -151,6 +153,8 @@ struct Worker<'a> {
     since: Instant,
     /// What generations of streams before this one of this search have learned.
     lessons: Option<((String, u32), Vec<String>)>,
+    /// The search that waits for an earlier one, and the time since when it does.
+    waiting: Option<(String, Instant)>,
     /// Number of processes started.
     started: usize,
     directory: PathBuf,
@@ -167,6 +171,7 @@ impl<'a> Worker<'a> {
             pace: Pace::new(work.slice),
             since: Instant::now(),
             lessons: None,
+            waiting: None,
             started: 0,
             directory: work.directory.join(format!("worker-{number}")),
         })
@@ -252,7 +257,11 @@ impl<'a> Worker<'a> {
         if is_new {
             self.process = None;
             match self.start(name, lease) {
-                Ok(process) => self.process = Some(process),
+                Ok(process) => {
+                    self.process = Some(process);
+                    self.waiting = None;
+                }
+                Err(problem @ Problem::NotReady { .. }) => return self.put_off(lease, &problem),
                 Err(problem @ Problem::Process { .. }) => {
                     self.queue.abandon(lease, Some(&problem.to_string()))?;
                     eprintln!("warning: {problem}");
@@ -299,6 +308,22 @@ impl<'a> Worker<'a> {
                 self.queue.abandon(lease, Some(&problem))?;
             }
         }
+        Ok(())
+    }
+
+    /// Gives a part back whose search waits for an earlier one, which others or this worker explore first.
+    fn put_off(&mut self, lease: &Lease, problem: &Problem) -> Result<(), Problem> {
+        let now = Instant::now();
+        let waiting = self
+            .waiting
+            .take()
+            .filter(|(search, _)| *search == lease.search);
+        let (search, since) = waiting.unwrap_or_else(|| (lease.search.clone(), now));
+        let is_over = since.elapsed() > self.work.lease + RECOVERY;
+        self.waiting = Some((search, since)).filter(|_| !is_over);
+        let problem = is_over.then(|| problem.to_string());
+        self.queue.abandon(lease, problem.as_deref())?;
+        thread::sleep(LONGEST_WAIT);
         Ok(())
     }
 

@@ -51,6 +51,30 @@ impl Family {
         Some((thread, parent))
     }
 
+    /// Returns the known positions, each with the ordinals that lead to it from the main thread.
+    pub(super) fn paths(&self) -> Vec<(Vec<u32>, usize)> {
+        let root = (!self.children.is_empty()).then(|| (Vec::new(), 0));
+        let mut paths: Vec<(Vec<u32>, usize)> = root.into_iter().collect();
+        let mut next = 0;
+        while let Some((path, place)) = paths.get(next).cloned() {
+            let children = self.children[place].iter().zip(0..);
+            paths.extend(
+                children.map(|(&child, ordinal)| ([&path[..], &[ordinal]].concat(), child)),
+            );
+            next += 1;
+        }
+        paths
+    }
+
+    /// Returns the position to which these ordinals lead, and makes it known.
+    pub(super) fn at_path(&mut self, path: &[u32]) -> usize {
+        if self.children.is_empty() {
+            self.children.push(Vec::new());
+        }
+        let ordinals = path.iter();
+        ordinals.fold(0, |parent, &ordinal| self.child(parent, ordinal as usize))
+    }
+
     fn child(&mut self, parent: usize, ordinal: usize) -> usize {
         while self.children[parent].len() <= ordinal {
             let place = self.children.len();

@@ -21,7 +21,7 @@ mod urw;
 pub use active::{AtomicityDirected, DeadlockDirected, RaceDirected};
 pub use delay::Delay;
 pub use enumerate::Enumerate;
-pub use history::History;
+pub use history::{History, SiteKeys};
 pub use holdback::{HoldPoint, Holdback};
 pub use impact::Impact;
 pub use noise::Noise;

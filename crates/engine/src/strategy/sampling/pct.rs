@@ -21,7 +21,7 @@ use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 use crate::strategy::sampling;
 use crate::world::State;
-use crate::world::strategy::{Capabilities, Strategy};
+use crate::world::strategy::{Capabilities, Lesson, Strategy};
 
 /// Number of first executions for which the expected length is raised, because longer ones are
 /// likely to follow.
@@ -170,6 +170,22 @@ impl Strategy for Pct {
         self.executions += 1;
         if self.long_turns == 0 {
             self.longest = self.longest.max(self.steps);
+        }
+    }
+
+    fn lessons(&self) -> Vec<Lesson> {
+        let has_run = self.executions > 0;
+        has_run
+            .then_some(Lesson::Longest(self.longest))
+            .into_iter()
+            .collect()
+    }
+
+    fn recall(&mut self, lesson: &Lesson) {
+        if let Lesson::Longest(steps) = lesson {
+            self.longest = self.longest.max(*steps);
+            // The longest of a whole stream is not raised.
+            self.executions = self.executions.max(FEW);
         }
     }
 

@@ -13,6 +13,7 @@ use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
 use crate::world::State;
+use crate::world::strategy::Lesson;
 
 /// Learned lengths of the program's threads, and their progress in this execution.
 #[derive(Clone, Debug, Default)]
@@ -62,8 +63,13 @@ struct Mean {
 
 impl Mean {
     fn add(&mut self, count: u64) {
-        self.sum += count;
-        self.executions += 1;
+        self.add_all(count, 1);
+    }
+
+    /// Adds the sum over several executions.
+    fn add_all(&mut self, sum: u64, executions: u64) {
+        self.sum += sum;
+        self.executions += executions;
         self.value = self.sum as f64 / self.executions as f64;
     }
 }
@@ -138,6 +144,41 @@ impl Shares {
             };
         }
         now.done += f64::from(u8::from(counts));
+    }
+
+    /// Returns the lengths of all threads.
+    pub(crate) fn lessons(&self) -> Vec<Lesson> {
+        let lengths = |(thread, place): (Vec<u32>, usize)| {
+            let known = self.known.get(place)?;
+            let stretches = known.stretches.iter();
+            Some(Lesson::Lengths {
+                thread,
+                stretches: stretches.map(|mean| (mean.sum, mean.executions)).collect(),
+            })
+        };
+        self.family
+            .paths()
+            .into_iter()
+            .filter_map(lengths)
+            .collect()
+    }
+
+    /// Adds the lengths of the thread at a position in the spawn tree.
+    pub(crate) fn recall(&mut self, thread: &[u32], stretches: &[(u64, u64)]) {
+        let place = self.family.at_path(thread);
+        self.make_room();
+        let known = &mut self.known[place];
+        if known.stretches.len() < stretches.len() {
+            known.stretches.resize_with(stretches.len(), Mean::default);
+        }
+        for (mean, &(sum, executions)) in known.stretches.iter_mut().zip(stretches) {
+            mean.add_all(sum, executions);
+        }
+        // Every execution of a thread has a first stretch.
+        if let Some(&(_, executions)) = stretches.first() {
+            let whole = stretches.iter().map(|(sum, _)| sum).sum();
+            known.whole.add_all(whole, executions);
+        }
     }
 
     /// Forgets all earlier executions.

@@ -16,7 +16,7 @@ use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::strategy::sampling;
 use crate::world::State;
-use crate::world::strategy::{Capabilities, Strategy};
+use crate::world::strategy::{Capabilities, Lesson, Strategy};
 
 /// Uniform random walk over interleavings.
 #[derive(Clone, Debug)]
@@ -81,6 +81,16 @@ impl Strategy for Urw {
     fn learn(&mut self, execution: &Execution, ending: &Ending) {
         self.begin();
         self.end(execution, ending);
+    }
+
+    fn lessons(&self) -> Vec<Lesson> {
+        self.shares.lessons()
+    }
+
+    fn recall(&mut self, lesson: &Lesson) {
+        if let Lesson::Lengths { thread, stretches } = lesson {
+            self.shares.recall(thread, stretches);
+        }
     }
 
     fn capabilities(&self) -> Capabilities {

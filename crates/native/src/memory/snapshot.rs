@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
-use super::{blocks, heap};
 use super::written_pages::Written;
+use super::{blocks, heap};
 use crate::host::loaded::{self, Module};
 use crate::host::process_state::ProcessState;
 use crate::host::{arena, tls};

@@ -290,9 +290,8 @@ pub(crate) fn left(has_panicked: bool) {
         return;
     }
     // SAFETY: the frames of the functions around the first one are still in use, and nothing writes to them meanwhile.
-    let now = unsafe {
-        std::slice::from_raw_parts(frames.start as *const u8, frames.end - frames.start)
-    };
+    let now =
+        unsafe { std::slice::from_raw_parts(frames.start as *const u8, frames.end - frames.start) };
     if now == frames.passed {
         *is_cut = true;
         drop(state);

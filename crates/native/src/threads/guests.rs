@@ -161,7 +161,10 @@ pub(crate) fn with_running<R>(use_it: impl FnOnce(&mut Guest) -> R) -> R {
 /// Returns the thread with this name for the program.
 pub(crate) fn find(pointer: usize) -> Option<ThreadId> {
     let guests = GUESTS.get();
-    let index = guests.all.iter().position(|guest| guest.pointer == pointer)?;
+    let index = guests
+        .all
+        .iter()
+        .position(|guest| guest.pointer == pointer)?;
     Some(ThreadId::new(index))
 }
 

@@ -1,9 +1,9 @@
 //! Tests that are run many times: each run finds the state that the first one found, and can end otherwise.
 
 use std::cell::{Cell, RefCell};
-use std::ffi::{CStr, c_char, c_int};
-use std::sync::Arc;
+use std::ffi::{c_char, c_int, CStr};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::Arc;
 use std::thread;
 
 /// Which of the orders of three threads it was, from 0 to 5.
@@ -44,7 +44,11 @@ thread_local! {
 fn begins_with_nothing_changed() {
     unsafe {
         for page in 0..6 {
-            let places = [&raw const BY_COPIES[page], &raw const BY_CALLS[page], &raw const PLAIN[page]];
+            let places = [
+                &raw const BY_COPIES[page].0,
+                &raw const BY_CALLS[page].0,
+                &raw const PLAIN[page].0,
+            ];
             for place in places {
                 assert_eq!(place.cast::<u8>().read_volatile(), 0, "page {page}");
             }

@@ -139,6 +139,17 @@ fn wherever_threads_run_and_however_executions_begin_the_same_comes_of_tests() {
     }
 }
 
+/// Pages are protected again after 8, 16, 32 executions and so on, so each of the six pages is new at some time.
+#[test]
+fn what_executions_change_is_restored_in_hundreds_of_them() {
+    let name = "again::begins_with_nothing_changed";
+    let limits = ["--strategy", "random", "--max-executions", "600"];
+    let arguments = [&["test", "--native", "--json", name][..], &limits].concat();
+    let told = told(&command("all", &arguments, &[]));
+    assert_eq!(told[name].outcome, "passed", "{:?}", told[name].messages);
+    assert_eq!(told[name].executions, 600);
+}
+
 #[test]
 fn a_test_without_threads_is_run_once() {
     for test in ["has_no_threads", "returns_ok", "panics_as_it_should"] {

@@ -167,3 +167,6 @@ mod tests {
         panic!("after that");
     }
 }
+
+#[cfg(test)]
+mod again;

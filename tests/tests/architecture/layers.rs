@@ -151,6 +151,7 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
                 "entry",
                 &[
                     "io",
+                    "pthread",
                     "rust",
                     "process",
                     "threads",

@@ -145,6 +145,7 @@ const REASONS: &[Reason] = &[
             ("process/children.rs", &["HANDLERS_BEFORE"]),
             ("process/exit_handlers.rs", &["ARE_LOADED", "BEFORE"]),
             ("pthread/keys.rs", &["BEFORE"]),
+            ("threads/beginning.rs", &["STATE"]),
             ("threads/signals/mod.rs", &["BEFORE"]),
         ],
     ),

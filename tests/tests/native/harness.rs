@@ -87,6 +87,9 @@ fn tests_pass_and_fail_as_they_do_without_raddle() {
     // And those whose failure takes luck to see without it.
     let fails = BTreeSet::from([
         "aborts",
+        "again::aborts_at_times_when_its_variables_are_dropped",
+        "again::panics_in_all_orders_but_one",
+        "again::returns_an_error_at_times",
         "exits",
         "loses_an_update",
         "overflows",
@@ -102,6 +105,8 @@ fn tests_pass_and_fail_as_they_do_without_raddle() {
         "whole",
     ]);
     let passes = BTreeSet::from([
+        "again::begins_with_nothing_changed",
+        "again::ends_at_times_before_its_threads",
         "has_no_threads",
         "has_one_thread",
         "knows_its_name",
@@ -132,6 +137,17 @@ fn wherever_threads_run_and_however_executions_begin_the_same_comes_of_tests() {
         let other = command("all", &[&arguments[..], &flags].concat(), &[]);
         assert_eq!(outcomes(&told(&other)), expected, "{flags:?}");
     }
+}
+
+/// Pages are protected again after 8, 16, 32 executions and so on, so each of the six pages is new at some time.
+#[test]
+fn what_executions_change_is_restored_in_hundreds_of_them() {
+    let name = "again::begins_with_nothing_changed";
+    let limits = ["--strategy", "random", "--max-executions", "600"];
+    let arguments = [&["test", "--native", "--json", name][..], &limits].concat();
+    let told = told(&command("all", &arguments, &[]));
+    assert_eq!(told[name].outcome, "passed", "{:?}", told[name].messages);
+    assert_eq!(told[name].executions, 600);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::engine::Native;
 use crate::execution::{self, shadow_stack};
 use crate::host::{dispatch, mode, substrate, tls};
 use crate::process::{faults, restart};
-use crate::threads::signals;
+use crate::threads::{beginning, signals};
 
 /// Begins an execution, in its first thread: restores the program's state at the beginning of the
 /// check, and clears the state of all addresses.
@@ -17,6 +17,7 @@ pub(super) fn begin() {
     // process.
     faults::install();
     signals::install();
+    beginning::begin_execution();
     restart::begin_execution();
     tls::claim_threads();
     dispatch::arm();

@@ -27,7 +27,7 @@ use crate::process::{faults, restart, rust_panics, uncontrolled};
 use crate::pthread::{keys, mutex, object_life};
 use crate::rust::{self, arc_counts, std_atomics, sync};
 use crate::threads::life::{self, Hooks};
-use crate::threads::{guests, requests, unwritten_reads};
+use crate::threads::{beginning, guests, requests, unwritten_reads};
 
 /// Runs a check. Each execution begins with the current state of the program, and `body` is its
 /// first thread, in host mode; `stack` is the start of the program's part of the caller's stack.
@@ -73,6 +73,7 @@ fn run(
     unwritten::begin_check(reports_reads);
     unwritten_reads::begin_check();
     shadow_stack::report_all(reports_reads);
+    beginning::begin_check(restart::is_snapshot());
     plain_choices::begin_check(settings.plain, settings.memory, keeps_going);
     let pinned = substrate::begin();
     let whole = || {

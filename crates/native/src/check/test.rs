@@ -7,14 +7,14 @@
 //! thread of an execution is the test's. After its end, `main` continues and exits with a status
 //! that is nonzero if the test failed, also for tests that should panic or that return an error.
 //! Its line "test result: ok" counts as exit status 0, and so does "ok" for the test if that line came next, and
-//! nothing else, in an execution before.
+//! nothing else, in an execution before. Where possible executions [begin and end](beginning) with the test's function.
 
 use super::program::NativeProgram;
 use crate::host::phase::{self, Harness};
 use crate::process::harness::{self, Stop};
 use crate::process::{output, program, rust_panics};
 use crate::threads::guests::{self, ThreadEnd};
-use crate::threads::life;
+use crate::threads::{beginning, life};
 
 /// Checks the test that the arguments name, and ends the process.
 pub(super) fn check() -> ! {
@@ -58,11 +58,16 @@ fn run_test() {
     if !guests::with_running(|guest| matches!(guest.end, ThreadEnd::Returned(_))) {
         return;
     }
-    phase::set_harness(Harness::After);
-    let stop = harness::go_on();
-    phase::set_harness(Harness::Stopped);
-    if let Stop::End(status) = stop {
-        rust_panics::judge(status);
+    if !beginning::has_passed() {
+        phase::set_harness(Harness::After);
+        let stop = harness::go_on();
+        phase::set_harness(Harness::Stopped);
+        if let Stop::End(status) = stop {
+            rust_panics::judge(status);
+            if status == 0 && output::has_passed() {
+                beginning::pass();
+            }
+        }
     }
     program::end();
 }

@@ -7,12 +7,18 @@
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
-use crate::abi::registers::return_cleared;
+use crate::abi::alternate_stack;
+use crate::abi::registers::{restore_preserved, return_cleared, save_preserved};
 use crate::abi::trampoline::out_of_line;
 use crate::execution::call_tree::{self, Call};
 use crate::execution::shadow_stack::{self, Calls, Marks};
+use crate::host::mode;
+use crate::io::opened;
 use crate::memory::unwritten;
+use crate::process::{random, rust_panics};
+use crate::pthread::keys;
 use crate::rust;
+use crate::threads::beginning;
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]
@@ -85,7 +91,7 @@ extern "C" fn __tsan_func_exit() {
         "jne {leave}",
         "test rax, rax",
         "je 2b",
-        "cmp byte ptr [rax + {is_kept}], 0",
+        "cmp byte ptr [rax + {is_usual}], 0",
         "je {leave}",
         "jmp 4b",
         guest = sym crate::abi::guest::GUEST,
@@ -95,15 +101,51 @@ extern "C" fn __tsan_func_exit() {
         unrecorded = const offset_of!(Calls, marks) + offset_of!(Marks, unrecorded),
         marks = const offset_of!(Calls, marks),
         last = const offset_of!(Calls, last),
-        is_kept = const offset_of!(Call, is_kept),
+        is_usual = const offset_of!(Call, is_usual),
         parent = const offset_of!(Call, parent),
         leave = sym leave_anew,
     )
 }
 
+/// Records an entry that is not left to assembly. That of the first function of a test may be where executions begin:
+/// a thread that [continues](beginning) there continues behind the call.
+#[cold]
+#[unsafe(naked)]
+extern "C" fn enter_anew(caller: usize) {
+    naked_asm!(
+        "test byte ptr [rip + {are_wanted}], {the_first}",
+        "je {enter}",
+        "push rdi",
+        save_preserved!(),
+        "call {save}",
+        restore_preserved!(),
+        "pop rdi",
+        "jmp {enter_first}",
+        are_wanted = sym shadow_stack::ARE_WANTED,
+        the_first = const shadow_stack::THE_FIRST,
+        save = sym save_before,
+        enter = sym enter_recorded,
+        enter_first = sym enter_first_recorded,
+    )
+}
+
 out_of_line! {
-    fn enter_anew(caller: usize) -> () as enter("rsi");
+    fn save_before(caller: usize) -> () as save("rsi");
+    fn enter_recorded(caller: usize) -> () as enter("rsi");
+    fn enter_first_recorded(caller: usize) -> () as enter_first("rsi");
     fn leave_anew() -> () as leave("rdi");
+}
+
+extern "C" fn save(caller: usize, _code: usize) {
+    // A handler of a signal runs on the alternate stack.
+    if shadow_stack::is_outside() && !alternate_stack::is_nested() {
+        let is_unchanged = || random::are_unused() && opened::are_unused();
+        let is_test = rust_panics::is_call_of_test(caller);
+        let stack = alternate_stack::program_stack();
+        if beginning::save((caller, is_test), stack, is_unchanged) {
+            mode::host(keys::keep);
+        }
+    }
 }
 
 extern "C" fn enter(caller: usize, code: usize) {
@@ -115,6 +157,13 @@ extern "C" fn enter(caller: usize, code: usize) {
     }
 }
 
+extern "C" fn enter_first(caller: usize, code: usize) {
+    enter(caller, code);
+    shadow_stack::report_exit();
+}
+
 extern "C" fn leave(_code: usize) {
-    shadow_stack::pop();
+    if shadow_stack::pop() {
+        beginning::left(rust_panics::has_begun());
+    }
 }

@@ -37,7 +37,9 @@ pub(crate) struct Call {
     /// True if the call is in the tree.
     pub(crate) is_kept: bool,
     /// True if that is so, and the exit is from one region to the same, which changes nothing but the thread's call.
-    pub(crate) is_quiet: bool,
+    pub(crate) is_quiet: Cell<bool>,
+    /// True if it is in the tree, and the exit has no effects but on the state of its thread.
+    pub(crate) is_usual: Cell<bool>,
     /// Kind of the entered function.
     pub(crate) kind: FunctionKind,
     /// Region of Rust's standard library inside of the call.
@@ -83,7 +85,8 @@ impl Call {
             into,
             is_loud: true,
             is_kept: false,
-            is_quiet: false,
+            is_quiet: Cell::new(false),
+            is_usual: Cell::new(false),
             kind: FunctionKind::User,
             region: FunctionKind::User,
             is_inside: false,
@@ -105,6 +108,17 @@ impl Call {
             || call.kind == FunctionKind::DropsLast
             || before == FunctionKind::DropsLast;
         call
+    }
+
+    /// Makes its exit one that is not left to assembly.
+    pub(super) fn report_exit(&self) {
+        self.is_quiet.set(false);
+        self.is_usual.set(false);
+    }
+
+    /// True if its exit is not left to assembly although the call is in the tree.
+    pub(super) fn is_reported(&self) -> bool {
+        self.is_kept && !self.is_usual.get()
     }
 
     /// Returns the calls of the path, the last one first.
@@ -147,7 +161,8 @@ pub(crate) fn enter(parent: *const Call, from: usize, into: usize) -> Option<&'s
         None if is_kept && tree.calls.len() < MAX_CALLS => {
             let mut call = Call::of(parent, from, into);
             call.is_kept = true;
-            call.is_quiet = call.region == region(parent);
+            call.is_quiet.set(call.region == region(parent));
+            call.is_usual.set(true);
             let call: *const Call = Box::leak(Box::new(call));
             tree.calls.insert(key, call);
             call

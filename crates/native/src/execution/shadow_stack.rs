@@ -12,7 +12,7 @@
 use std::cell::Cell;
 use std::ptr::null;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use super::call_tree::{self, Call};
 use crate::abi::{alternate_stack, guest};
@@ -267,7 +267,7 @@ pub(crate) fn is_ours(code: usize) -> bool {
 }
 
 /// Cache of [`is_foreign`]; each address of code has one slot, whose lowest bit is the result.
-static KNOWN_FOREIGN: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
+static KNOWN_FOREIGN: [AtomicUsize; 4096] = [const { AtomicUsize::new(0) }; 4096];
 
 /// True if the code is not the user's.
 #[inline]
@@ -304,8 +304,8 @@ pub(crate) struct KnownSite {
     pub(crate) site: Cell<usize>,
 }
 
-/// Number of slots of the cache; a power of two.
-pub(crate) const SITES: usize = 1024;
+/// Number of slots of the cache; a power of two. With 1024, a tenth of the sites of a small test shared a slot.
+pub(crate) const SITES: usize = 1 << 13;
 
 #[repr(transparent)]
 pub(crate) struct KnownSites([KnownSite; SITES]);
@@ -512,14 +512,43 @@ pub(crate) struct Entered {
     pub(crate) depth: usize,
 }
 
-/// True if the check asks for every entry and exit of a function.
-pub(crate) static ARE_WANTED: AtomicBool = AtomicBool::new(false);
+/// Entries and exits of functions that are not left to assembly: [`ALL`], [`THE_FIRST`].
+pub(crate) static ARE_WANTED: AtomicU8 = AtomicU8::new(0);
+/// The check asks for every entry and exit.
+const ALL: u8 = 1;
+/// The entry of the first function of the first thread is to be seen.
+pub(crate) const THE_FIRST: u8 = 2;
 /// Number of times that any function was entered or left, in a check that asks for it.
 static CHANGES: AtomicU64 = AtomicU64::new(1);
 
+fn want(which: u8, are_wanted: bool) {
+    let others = ARE_WANTED.load(Relaxed) & !which;
+    let which = if are_wanted { which } else { 0 };
+    ARE_WANTED.store(others | which, Relaxed);
+}
+
 /// A check begins, which asks for every entry and exit or does not.
 pub(crate) fn report_all(are_wanted: bool) {
-    ARE_WANTED.store(are_wanted, Relaxed);
+    want(ALL, are_wanted);
+}
+
+/// In host mode: the next entry of a function is to be seen before it is recorded, or is not.
+pub(crate) fn report_first(is_wanted: bool) {
+    want(THE_FIRST, is_wanted);
+}
+
+/// In guest mode: true if the running thread is in no function.
+pub(crate) fn is_outside() -> bool {
+    with(|calls| calls.last.get().is_null() && calls.marks.unrecorded.get() == 0)
+}
+
+/// In guest mode: the exit of the function that the running thread entered last is to be seen, in every execution.
+pub(crate) fn report_exit() {
+    with(|calls| {
+        if let Some(call) = call_tree::at(calls.last.get()) {
+            call.report_exit();
+        }
+    });
 }
 
 /// In guest mode: records the entry of a function by a call at `caller`; `code` is an instruction
@@ -553,17 +582,18 @@ pub(crate) fn push(caller: usize, code: usize) -> Option<Entered> {
     })
 }
 
-/// In guest mode: records that the function entered last is left.
-pub(crate) fn pop() {
+/// In guest mode: records that the function entered last is left. Returns true if its exit [is to be
+/// seen](report_exit).
+pub(crate) fn pop() -> bool {
     change();
     with(|calls| {
         let Calls { last, marks } = calls;
         if marks.unrecorded.get() > 0 {
             marks.unrecorded.set(marks.unrecorded.get() - 1);
-            return;
+            return false;
         }
         let Some(call) = call_tree::at(last.get()) else {
-            return;
+            return false;
         };
         last.set(call_tree::leave(call));
         let (after, before) = (call.region, call_tree::region(last.get()));
@@ -577,7 +607,8 @@ pub(crate) fn pop() {
                 .has_deadline
                 .set(marks.has_deadline.get() && after != FunctionKind::Deadline);
         }
-    });
+        call.is_reported()
+    })
 }
 
 /// Returns the number of times that any function was entered or left, in a check that asks for it.

@@ -150,10 +150,15 @@ pub(crate) fn variables() -> Vec<Range<usize>> {
     others.map(|module| module.of_host()).collect()
 }
 
+/// Returns the range of all variables of the thread with this thread pointer.
+pub(crate) fn variables_of(pointer: usize) -> Range<usize> {
+    let longest = modules().iter().map(|module| module.before).max();
+    pointer - longest.unwrap_or(0)..pointer
+}
+
 /// Returns the start of the block of the thread that runs the check.
 pub(crate) fn start() -> usize {
-    let longest = modules().iter().map(|module| module.before).max();
-    mode::host_pointer() - longest.unwrap_or(0)
+    variables_of(mode::host_pointer()).start
 }
 
 /// In guest mode, at the beginning of a thread: initialises the variables that the C library initialises in

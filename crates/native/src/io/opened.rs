@@ -63,6 +63,12 @@ pub(crate) fn remember() {
     BEFORE.store(lock(&OWN).len(), Relaxed);
 }
 
+/// True if the execution has changed no descriptor.
+pub(crate) fn are_unused() -> bool {
+    let descriptors = DESCRIPTORS.get();
+    descriptors.opened.is_empty() && !descriptors.is_inherited_disturbed
+}
+
 /// Records a descriptor that the program has opened.
 fn add(descriptor: c_int) {
     let Some(status) = status(descriptor) else {

@@ -48,6 +48,8 @@ struct Blocks {
     lists: Vec<Vec<Block>>,
     /// Positions of blocks that were freed in this execution.
     freed: Vec<Position>,
+    /// Positions of blocks that were freed before executions begin.
+    freed_before: Vec<Position>,
     /// Position of the last search, which is often that of the next.
     last: Position,
 }
@@ -64,6 +66,7 @@ unsafe impl Sync for Shared {}
 static BLOCKS: Shared = Shared(UnsafeCell::new(Blocks {
     lists: Vec::new(),
     freed: Vec::new(),
+    freed_before: Vec::new(),
     last: (0, 0),
 }));
 
@@ -115,6 +118,20 @@ pub(crate) fn reset(next: usize) {
                 (block.freed, block.is_gone) = (None, false);
             }
         }
+    });
+}
+
+/// Executions begin with the current blocks: those that are freed now are not in use again.
+pub(crate) fn keep_freed() {
+    with(|blocks| {
+        blocks.freed_before.append(&mut blocks.freed);
+    });
+}
+
+/// Executions begin as before [`keep_freed`].
+pub(crate) fn go_back() {
+    with(|blocks| {
+        blocks.freed.append(&mut blocks.freed_before);
     });
 }
 
@@ -246,6 +263,7 @@ mod tests {
         Blocks {
             lists: vec![extents.iter().map(block).collect()],
             freed: Vec::new(),
+            freed_before: Vec::new(),
             last: (0, 0),
         }
     }

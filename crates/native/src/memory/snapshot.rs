@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
-use super::heap;
 use super::written_pages::Written;
+use super::{blocks, heap};
 use crate::host::loaded::{self, Module};
 use crate::host::process_state::ProcessState;
 use crate::host::{arena, tls};
@@ -65,8 +65,22 @@ enum Snapshot {
     /// To be taken when the first execution begins, with the start of the program's part of the
     /// stack.
     Wanted(usize),
-    Taken(Vec<Region>, Option<Written>),
+    Taken(Taken),
 }
+
+struct Taken {
+    /// The start of the program's part of the stack.
+    stack: usize,
+    regions: Vec<Region>,
+    written: Option<Written>,
+    /// Number of executions that have begun with it.
+    executions: u64,
+    /// The regions at the beginning of the check, if executions begin [later](take_again).
+    first: Option<Vec<Region>>,
+}
+
+/// Number of executions after which pages are protected again; and after twice as many, and so on.
+const FEW: u64 = 8;
 
 static SNAPSHOT: ProcessState<Snapshot> = ProcessState::new(Snapshot::None);
 const PAGE: usize = 4096;
@@ -78,14 +92,19 @@ pub(crate) fn begin(stack: usize) {
 
 /// Restores the memory at the end of a check, and frees the snapshot.
 pub(crate) fn end() {
+    go_back();
     restore();
     let snapshot = std::mem::replace(&mut *SNAPSHOT.get(), Snapshot::None);
-    if let Snapshot::Taken(regions, written) = snapshot {
-        drop(written);
-        for region in regions {
-            let copy = region.copy as usize;
-            arena::unmap(copy..copy + region.size.max(1));
-        }
+    if let Snapshot::Taken(taken) = snapshot {
+        drop(taken.written);
+        free(taken.regions);
+    }
+}
+
+fn free(regions: Vec<Region>) {
+    for region in regions {
+        let copy = region.copy as usize;
+        arena::unmap(copy..copy + region.size.max(1));
     }
 }
 
@@ -96,22 +115,79 @@ pub(crate) fn restore() {
     match &mut *snapshot {
         Snapshot::None => {}
         Snapshot::Wanted(stack) => {
-            let regions = take(*stack);
+            let stack = *stack;
+            let regions = take(stack, None);
             let written = watch(&regions);
-            *snapshot = Snapshot::Taken(regions, written);
+            *snapshot = Snapshot::Taken(Taken {
+                stack,
+                regions,
+                written,
+                executions: 0,
+                first: None,
+            });
         }
-        Snapshot::Taken(regions, written) => {
-            let known = written.as_ref().filter(|written| written.is_here());
-            if known.is_none_or(Written::has_more) {
-                regions.iter_mut().for_each(|region| region.look(known));
-            }
-            regions.iter().for_each(Region::restore);
-            if known.is_none() && written.is_some() {
-                *written = watch(regions);
-            }
-            if let Some(region) = regions.first() {
-                heap::reset(region.start + region.size);
-            }
+        Snapshot::Taken(taken) => taken.restore(),
+    }
+}
+
+/// In the first execution: executions begin with the memory as it is now, and with these variables of the program's
+/// too.
+pub(crate) fn take_again(more: Range<usize>) {
+    if let Snapshot::Taken(taken) = &mut *SNAPSHOT.get() {
+        // Pages can be protected once.
+        taken.written = None;
+        let now = take(taken.stack, Some(more));
+        taken.written = watch(&now);
+        taken.executions = 0;
+        taken.first = Some(std::mem::replace(&mut taken.regions, now));
+        blocks::keep_freed();
+    }
+}
+
+/// Executions begin as they did before [`take_again`].
+pub(crate) fn go_back() {
+    if let Snapshot::Taken(taken) = &mut *SNAPSHOT.get()
+        && let Some(first) = taken.first.take()
+    {
+        taken.written = None;
+        free(std::mem::replace(&mut taken.regions, first));
+        for region in &mut taken.regions {
+            region.look(None);
+            region.restore();
+        }
+        taken.written = watch(&taken.regions);
+        blocks::go_back();
+    }
+}
+
+impl Taken {
+    fn restore(&mut self) {
+        let Taken {
+            regions,
+            written,
+            executions,
+            ..
+        } = self;
+        *executions += 1;
+        let known = written.as_ref().filter(|written| written.is_here());
+        if known.is_none_or(Written::has_more) {
+            regions.iter_mut().for_each(|region| region.look(known));
+        }
+        regions.iter().for_each(Region::restore);
+        // Pages that only earlier executions have written need not be restored any more. Each time costs a fault for
+        // each of the others.
+        if *executions >= FEW
+            && executions.is_power_of_two()
+            && let Some(written) = known
+        {
+            let mut parts = regions.iter().flat_map(|region| &region.parts);
+            parts.all(|part| written.protect_again(part));
+        }
+        if known.is_none() && written.is_some() {
+            *written = watch(regions);
+        }
+        if let Some(region) = regions.first() {
+            heap::reset(region.start + region.size);
         }
     }
 }
@@ -121,7 +197,7 @@ fn watch(regions: &[Region]) -> Option<Written> {
 }
 
 /// Copies all regions, the heap first.
-fn take(stack: usize) -> Vec<Region> {
+fn take(stack: usize, more: Option<Range<usize>>) -> Vec<Region> {
     let mut ranges = vec![heap::used()];
     loaded::each(|module| {
         if !module.is_ours() {
@@ -137,6 +213,7 @@ fn take(stack: usize) -> Vec<Region> {
         false => end,
     });
     ranges.extend(end.map(|end| stack..end));
+    ranges.extend(more);
     let copy = |range: Range<usize>| {
         let copy = arena::map(range.len().max(1));
         assert!(!copy.is_null(), "raddle: no memory for a snapshot");

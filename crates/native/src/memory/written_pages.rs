@@ -2,8 +2,8 @@
 //!
 //! Linux can write-protect pages and remove the protection itself at the first write, by a program
 //! or by a system call (`userfaultfd`, asynchronous mode). It reports the pages without protection
-//! (`PAGEMAP_SCAN`, since 6.7). Pages stay written, so each costs one fault in a check. Where the
-//! kernel does not support or permit that, written pages are not known.
+//! (`PAGEMAP_SCAN`, since 6.7). Pages stay written until they are protected again, so each costs few faults in a
+//! check. Where the kernel does not support or permit that, written pages are not known.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_ulong, c_void};
@@ -61,7 +61,7 @@ struct Found {
 /// Protected pages, in the process that has protected them.
 pub(crate) struct Written {
     /// Descriptor whose end is that of the protection.
-    _fault: OwnedFd,
+    fault: OwnedFd,
     pages: OwnedFd,
     /// Nonzero in that process; 0 in forked ones, whose pages are copies.
     is_here: *mut u8,
@@ -94,7 +94,7 @@ impl Written {
             is_here.write(1);
         }
         Some(Written {
-            _fault: fault,
+            fault,
             pages,
             is_here,
             faults: Cell::new(-1),
@@ -111,6 +111,15 @@ impl Written {
             usage.ru_minflt + usage.ru_majflt
         };
         self.faults.replace(faults) != faults
+    }
+
+    /// Protects pages again, which are as they were when they were protected first. Returns false if that is not
+    /// possible.
+    pub(crate) fn protect_again(&self, pages: &Range<usize>) -> bool {
+        // The next scan finds those that were written since.
+        self.faults.set(-1);
+        let (start, size) = (pages.start as u64, pages.len() as u64);
+        ask(&self.fault, PROTECT, &mut [start, size, PROTECTED]).is_some()
     }
 
     /// True in the process that has protected the pages.

@@ -67,7 +67,15 @@ pub(crate) struct Teams {
     unnamed: Box<u64>,
 }
 
-impl Part for Teams {}
+impl Part for Teams {
+    fn renew(&mut self) {
+        // Most programs have none.
+        if !self.teams.is_empty() || !self.members.is_empty() {
+            *self = Self::default();
+        }
+        (self.wanted, self.next_size) = (None, None);
+    }
+}
 
 pub(crate) static TEAMS: PartCell<Teams> = PartCell::new();
 

@@ -11,6 +11,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::destructors::{self, Module};
+use crate::abi::guest;
 use crate::abi::real::forward;
 use crate::execution::part::{Part, PartCell};
 use crate::execution::shadow_stack;
@@ -269,7 +270,7 @@ extern "C" fn __cxa_thread_atexit_impl(
         order: Order::Registered,
     };
     let is_first = match mode::is_guest() {
-        true => mode::host(is_in_shared_storage),
+        true => guest::thread_pointer() == mode::host_pointer(),
         false => !phase::is_checking(),
     };
     match is_first && register(handler, |handlers| &mut handlers.of_first_thread) {

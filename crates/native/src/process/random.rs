@@ -14,9 +14,19 @@ use crate::threads::interpose::interpose;
 #[derive(Default)]
 pub(crate) struct RandomNumbers(Vec<u64>);
 
-impl Part for RandomNumbers {}
+impl Part for RandomNumbers {
+    fn renew(&mut self) {
+        let RandomNumbers(states) = self;
+        states.clear();
+    }
+}
 
 pub(crate) static RANDOM_NUMBERS: PartCell<RandomNumbers> = PartCell::new();
+
+/// True if the execution has used no random number.
+pub(crate) fn are_unused() -> bool {
+    RANDOM_NUMBERS.get().0.is_empty()
+}
 
 /// Returns the next number of the running thread.
 fn next() -> u64 {

@@ -72,7 +72,16 @@ pub(crate) struct Panics {
     are_forgiven: bool,
 }
 
-impl Part for Panics {}
+impl Part for Panics {
+    fn renew(&mut self) {
+        let Panics {
+            threads,
+            are_forgiven,
+        } = self;
+        threads.clear();
+        *are_forgiven = false;
+    }
+}
 
 pub(crate) static PANICS: PartCell<Panics> = PartCell::new();
 
@@ -249,23 +258,39 @@ impl Frames {
 
     /// Returns the frame of the thread's function, or of the test's; the end of memory if unknown.
     fn bottom(&self) -> usize {
-        static BEGINNINGS: OnceLock<Vec<(Range<usize>, bool)>> = OnceLock::new();
-        let beginnings = BEGINNINGS.get_or_init(|| {
-            let functions = symbols::functions(BEGIN).into_iter();
-            functions
-                .map(|(range, name)| (range, name.starts_with(BEGIN_OF_TEST)))
-                .collect()
-        });
         let used = &self.list[..self.count.min(FRAMES)];
-        let found = used.iter().filter_map(|&(frame, code)| {
-            let mut beginnings = beginnings.iter();
-            let (_, is_test) =
-                beginnings.find(|(range, _)| range.contains(&code.wrapping_sub(1)))?;
-            Some((*is_test, frame))
-        });
+        let found = used
+            .iter()
+            .filter_map(|&(frame, code)| Some((calls_of_test(code)?, frame)));
         // The frame of a test is inside of that of its thread.
         found.max().map_or(usize::MAX, |(_, frame)| frame)
     }
+}
+
+/// True if the function that this return address is in calls tests, false if it calls functions of threads.
+fn calls_of_test(code: usize) -> Option<bool> {
+    static BEGINNINGS: OnceLock<Vec<(Range<usize>, bool)>> = OnceLock::new();
+    let beginnings = BEGINNINGS.get_or_init(|| {
+        let functions = symbols::functions(BEGIN).into_iter();
+        functions
+            .map(|(range, name)| (range, name.starts_with(BEGIN_OF_TEST)))
+            .collect()
+    });
+    let mut beginnings = beginnings.iter();
+    let found = beginnings.find(|(range, _)| range.contains(&code.wrapping_sub(1)));
+    found.map(|&(_, is_test)| is_test)
+}
+
+/// In guest mode: true if the call that returns to this address is libtest's of a test.
+pub(crate) fn is_call_of_test(code: usize) -> bool {
+    mode::host(|| calls_of_test(code) == Some(true))
+}
+
+/// In guest mode: true if a panic has begun in the running thread.
+pub(crate) fn has_begun() -> bool {
+    let threads = &PANICS.get().threads;
+    let thread = threads.get(running().thread().index());
+    thread.is_some_and(|thread| !thread.panics.is_empty())
 }
 
 preceded! {

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::real::forward;
+use crate::abi::trampoline::watched;
 use crate::execution::part::{Part, PartCell};
+use crate::execution::shadow_stack;
 use crate::host::mode;
 use crate::process::restart;
-use crate::threads::guests;
-use crate::threads::interpose::interpose;
+use crate::threads::{guests, interrupts, requests};
 
 const MOST_KEYS: usize = 1024;
 /// Maximum rounds of destructors that set values again, as in the C library.
@@ -37,6 +38,14 @@ impl Part for Keys {
 }
 
 pub(crate) static KEYS: PartCell<Keys> = PartCell::new();
+
+/// In host mode: later executions begin with the keys of this one.
+pub(crate) fn keep() {
+    let Keys(destructors) = &mut *KEYS.get();
+    for (key, destructor) in std::mem::take(destructors) {
+        BEFORE[key].store(destructor, Relaxed);
+    }
+}
 
 /// Records that a key was created with this destructor, or deleted.
 fn set_destructor(key: usize, destructor: Destructor) {
@@ -74,25 +83,46 @@ pub(super) extern "C" fn pthread_key_delete(key: u32) -> c_int {
     forward!(fn pthread_key_delete(key: u32) -> c_int)
 }
 
-interpose! {
-    fn pthread_setspecific(key: u32, value: usize) -> c_int as set("rdx") _code {
-        let key = key as usize;
-        if key >= MOST_KEYS {
-            return libc::EINVAL;
-        }
-        guests::with_running(|guest| {
-            if guest.values.len() <= key {
-                guest.values.resize(key + 1, 0);
-            }
-            guest.values[key] = value;
-        });
-        0
-    }
+watched! {
+    fn pthread_setspecific(key: u32, value: usize) -> c_int as set("rdx");
+    fn pthread_getspecific(key: u32) -> *mut c_void as get("rsi");
+}
 
-    fn pthread_getspecific(key: u32) -> *mut c_void as get("rsi") _code {
-        let value = guests::with_running(|guest| guest.values.get(key as usize).copied());
-        value.unwrap_or(0) as *mut c_void
+/// In guest mode: handles the requests to the running thread, if there may be any.
+fn look_for_requests(code: usize) {
+    if requests::are_possible() {
+        let code = shadow_stack::users(code);
+        mode::host(|| interrupts::scheduling_point(code));
     }
+}
+
+// These two stay in guest mode: threads store a value when they begin.
+pub(super) extern "C" fn set(key: u32, value: usize, code: usize) -> c_int {
+    if !mode::is_guest() {
+        return forward!(fn pthread_setspecific(key: u32, value: usize) -> c_int);
+    }
+    look_for_requests(code);
+    let key = key as usize;
+    if key >= MOST_KEYS {
+        return libc::EINVAL;
+    }
+    guests::with_running(|guest| {
+        if guest.values.len() <= key {
+            guest.values.resize(key + 1, 0);
+        }
+        guest.values[key] = value;
+    });
+    0
+}
+
+pub(super) extern "C" fn get(key: u32, code: usize) -> *mut c_void {
+    type Value = *mut c_void;
+    if !mode::is_guest() {
+        return forward!(fn pthread_getspecific(key: u32) -> Value);
+    }
+    look_for_requests(code);
+    let value = guests::with_running(|guest| guest.values.get(key as usize).copied());
+    value.unwrap_or(0) as *mut c_void
 }
 
 /// Runs the destructors of the running thread's values, in the order of the keys. Values under

@@ -109,7 +109,20 @@ pub(crate) struct Channels {
     slots: usize,
 }
 
-impl Part for Channels {}
+impl Part for Channels {
+    fn renew(&mut self) {
+        let Channels {
+            list,
+            waits,
+            answered,
+            slots,
+        } = self;
+        list.clear();
+        waits.clear();
+        answered.clear();
+        *slots = 0;
+    }
+}
 
 pub(crate) static CHANNELS: PartCell<Channels> = PartCell::new();
 

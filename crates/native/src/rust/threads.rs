@@ -38,7 +38,18 @@ pub(crate) struct Threads {
     packets: Vec<(Range<usize>, ThreadId)>,
 }
 
-impl Part for Threads {}
+impl Part for Threads {
+    fn renew(&mut self) {
+        let Threads {
+            starts,
+            counted,
+            packets,
+        } = self;
+        starts.clear();
+        counted.clear();
+        packets.clear();
+    }
+}
 
 pub(crate) static THREADS: PartCell<Threads> = PartCell::new();
 

@@ -2,6 +2,7 @@
 
 use raddle_engine::ThreadId;
 
+use super::beginning;
 use crate::abi::alternate_stack;
 use crate::abi::stack::{self, Frame};
 use crate::execution::part::{Part, PartCell};
@@ -9,9 +10,10 @@ use crate::execution::{running, shadow_stack};
 use crate::host::{mode, phase, process_id, substrate};
 
 /// End of a thread.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum ThreadEnd {
     /// The thread runs.
+    #[default]
     Not,
     /// Its function returned, or it ended itself.
     Returned(usize),
@@ -20,6 +22,7 @@ pub(crate) enum ThreadEnd {
 }
 
 /// A thread of the program.
+#[derive(Default)]
 pub(crate) struct Guest {
     /// Thread pointer, which is the thread's name for the program.
     pub(crate) pointer: usize,
@@ -42,7 +45,52 @@ pub(crate) struct Guest {
     pub(crate) signal_stack: Option<libc::stack_t>,
 }
 
+/// State of a thread that later executions begin with.
+pub(super) struct Kept {
+    pub(super) pointer: usize,
+    /// The end of its part of the stack.
+    pub(super) end: usize,
+    function: usize,
+    values: Vec<usize>,
+    name: Vec<u8>,
+    signal_stack: Option<libc::stack_t>,
+}
+
 impl Guest {
+    /// Makes it that of a thread that begins, with this thread pointer.
+    fn begin(&mut self, pointer: usize) {
+        let mut values = std::mem::take(&mut self.values);
+        let mut name = std::mem::take(&mut self.name);
+        values.clear();
+        name.clear();
+        *self = Guest {
+            pointer,
+            values,
+            name,
+            ..Guest::default()
+        };
+    }
+
+    /// Returns the state of a thread that has performed no operation.
+    pub(super) fn keep(&self) -> Kept {
+        Kept {
+            pointer: self.pointer,
+            end: self.frame.stack(),
+            function: self.function,
+            values: self.values.clone(),
+            name: self.name.clone(),
+            signal_stack: self.signal_stack,
+        }
+    }
+
+    /// Sets the state of a thread that begins.
+    pub(super) fn restore(&mut self, kept: &Kept) {
+        self.function = kept.function;
+        self.values.clone_from(&kept.values);
+        self.name.clone_from(&kept.name);
+        self.signal_stack = kept.signal_stack;
+    }
+
     /// True if the thread may still be joined.
     pub(crate) fn may_be_joined(&self) -> bool {
         !self.is_detached && !self.is_joined
@@ -50,56 +98,73 @@ impl Guest {
 }
 
 /// All threads of the execution, by number.
-pub(crate) struct Guests(
+pub(crate) struct Guests {
     #[expect(
         clippy::vec_box,
         reason = "a frame must not move while the table grows"
     )]
-    pub(super) Vec<Box<Guest>>,
-);
+    all: Vec<Box<Guest>>,
+    /// Those of earlier executions, for their memory.
+    #[expect(clippy::vec_box, reason = "they are used again")]
+    unused: Vec<Box<Guest>>,
+}
 
 impl Default for Guests {
-    /// Returns the threads at the beginning: the first one.
     fn default() -> Self {
-        let mut first = guest(match phase::is_test() {
-            true => substrate::create(0),
-            false => mode::host_pointer(),
-        });
-        first.is_known = true;
-        Guests(vec![first])
+        let mut guests = Guests {
+            all: Vec::new(),
+            unused: Vec::new(),
+        };
+        guests.renew();
+        guests
     }
 }
 
-impl Part for Guests {}
+impl Part for Guests {
+    /// Leaves the threads at the beginning: the first one.
+    fn renew(&mut self) {
+        self.unused.append(&mut self.all);
+        let first = self.add(match phase::is_test() {
+            true => beginning::first_block(),
+            false => mode::host_pointer(),
+        });
+        first.is_known = true;
+    }
+}
+
+impl Guests {
+    /// Adds a thread that begins, with this thread pointer.
+    fn add(&mut self, pointer: usize) -> &mut Guest {
+        let unused = self.unused.pop();
+        let mut new = unused.unwrap_or_else(|| Box::new(Guest::default()));
+        new.begin(pointer);
+        self.all.push(new);
+        self.all.last_mut().expect("it was added")
+    }
+}
 
 pub(crate) static GUESTS: PartCell<Guests> = PartCell::new();
 
-pub(super) fn guest(pointer: usize) -> Box<Guest> {
-    Box::new(Guest {
-        pointer,
-        frame: Frame::default(),
-        function: 0,
-        end: ThreadEnd::Not,
-        is_detached: false,
-        is_joined: false,
-        is_known: false,
-        is_over: false,
-        values: Vec::new(),
-        name: Vec::new(),
-        signal_stack: None,
-    })
+/// Adds the thread that was created last, with this thread pointer.
+pub(super) fn add(thread: ThreadId, pointer: usize, is_detached: bool) {
+    let mut guests = GUESTS.get();
+    debug_assert_eq!(guests.all.len(), thread.index());
+    guests.add(pointer).is_detached = is_detached;
 }
 
 /// Reads or changes the state of the running thread.
 pub(crate) fn with_running<R>(use_it: impl FnOnce(&mut Guest) -> R) -> R {
     let thread = running().thread();
-    use_it(&mut GUESTS.get().0[thread.index()])
+    use_it(&mut GUESTS.get().all[thread.index()])
 }
 
 /// Returns the thread with this name for the program.
 pub(crate) fn find(pointer: usize) -> Option<ThreadId> {
     let guests = GUESTS.get();
-    let index = guests.0.iter().position(|guest| guest.pointer == pointer)?;
+    let index = guests
+        .all
+        .iter()
+        .position(|guest| guest.pointer == pointer)?;
     Some(ThreadId::new(index))
 }
 
@@ -107,19 +172,19 @@ pub(crate) fn find(pointer: usize) -> Option<ThreadId> {
 /// guest hangs inside raddle's code.
 pub(crate) fn functions() -> Option<Vec<usize>> {
     let guests = GUESTS.try_get()?;
-    Some(guests.0.iter().map(|guest| guest.function).collect())
+    Some(guests.all.iter().map(|guest| guest.function).collect())
 }
 
 /// Returns the number of threads created so far.
 pub(crate) fn count() -> usize {
-    GUESTS.get().0.len()
+    GUESTS.get().all.len()
 }
 
 /// Returns the number of threads that have not ended.
 pub(crate) fn alive() -> usize {
     let guests = GUESTS.get();
     guests
-        .0
+        .all
         .iter()
         .filter(|guest| guest.end == ThreadEnd::Not)
         .count()
@@ -148,7 +213,7 @@ pub(crate) fn by_number(number: libc::pid_t) -> Option<ThreadId> {
 
 /// Removes the values of all threads under a key.
 pub(crate) fn forget_key(key: usize) {
-    for guest in GUESTS.get().0.iter_mut() {
+    for guest in GUESTS.get().all.iter_mut() {
         if let Some(value) = guest.values.get_mut(key) {
             *value = 0;
         }
@@ -157,7 +222,7 @@ pub(crate) fn forget_key(key: usize) {
 
 /// Reads or changes the state of a thread.
 pub(crate) fn with<R>(thread: ThreadId, use_it: impl FnOnce(&mut Guest) -> R) -> R {
-    use_it(&mut GUESTS.get().0[thread.index()])
+    use_it(&mut GUESTS.get().all[thread.index()])
 }
 
 /// In host mode: runs code of the program in the running thread.

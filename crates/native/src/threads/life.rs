@@ -9,7 +9,7 @@ use raddle_engine::{Operation, ThreadId};
 
 use super::guests::{self, ThreadEnd};
 use super::queues::{self, QueueKey};
-use super::{heap_use, interrupts, requests, signals, unwritten_reads};
+use super::{beginning, heap_use, interrupts, requests, signals, unwritten_reads};
 use crate::abi::{caller, stack};
 use crate::engine::Manner;
 use crate::execution::{creation_name, running};
@@ -38,10 +38,12 @@ fn hooks() -> &'static Hooks {
     HOOKS.get().expect("raddle: a thread outside a check")
 }
 
-/// Body of a new thread.
+/// Body of a thread.
 struct Start {
     function: usize,
     argument: usize,
+    /// True if the thread's variables are initialised.
+    is_prepared: bool,
 }
 
 /// First function of a new thread, as guest. The program's function follows, above no frame of
@@ -63,15 +65,15 @@ fn creation_number(thread: ThreadId) -> usize {
 
 /// Creates a thread of the program; returns its name for the program.
 pub(crate) fn create(function: usize, argument: usize, is_detached: bool, code: usize) -> usize {
-    let child = running().spawn(code, move || live(&Start { function, argument }));
+    let start = Start {
+        function,
+        argument,
+        is_prepared: false,
+    };
+    let child = running().spawn(code, move || live(&start));
     let pointer = substrate::create(creation_number(child));
-    let mut new = guests::guest(pointer);
-    new.is_detached = is_detached;
     requests::inherit(child);
-    let mut all = guests::GUESTS.get();
-    debug_assert_eq!(all.0.len(), child.index());
-    all.0.push(new);
-    drop(all);
+    guests::add(child, pointer, is_detached);
     (hooks().started)(child);
     signals::synchronize(code);
     guests::with(child, |guest| guest.is_known = true);
@@ -85,7 +87,9 @@ fn live(start: &Start) {
         running().move_stack(end);
     }
     forget_stack();
-    guests::run_guest(prepare as extern "C" fn(usize) -> usize as usize, 0);
+    if !start.is_prepared {
+        guests::run_guest(prepare as extern "C" fn(usize) -> usize as usize, 0);
+    }
     let result = guests::run_guest(start.function, start.argument);
     finish(result);
     end_stack();
@@ -117,7 +121,14 @@ fn end_stack() {
 
 /// Runs the first thread of an execution, if it has variables of its own.
 pub(crate) fn live_as_first(function: usize, argument: usize) {
-    live(&Start { function, argument });
+    let resumed = beginning::resume();
+    let (function, argument) = resumed.unwrap_or((function, argument));
+    // One call of one function: a thread that is continued has the stack that it had.
+    live(&Start {
+        function,
+        argument,
+        is_prepared: resumed.is_some(),
+    });
 }
 
 /// Removes the state of the stack's memory, which a thread that has ended may have used before.

@@ -1,6 +1,7 @@
 //! The threads of the program: their beginning, waits and end.
 
 pub(crate) mod atomics;
+pub(crate) mod beginning;
 pub(crate) mod failure;
 pub(crate) mod futex;
 pub(crate) mod guests;

@@ -62,7 +62,12 @@ struct Attention {
 #[derive(Default)]
 pub(crate) struct Requests(Vec<Attention>);
 
-impl Part for Requests {}
+impl Part for Requests {
+    fn renew(&mut self) {
+        let Requests(threads) = self;
+        threads.clear();
+    }
+}
 
 pub(crate) static REQUESTS: PartCell<Requests> = PartCell::new();
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use raddle_engine::Operation;
 
 use super::interpose::{cancellation_points, interpose, system_calls};
-use super::interrupts;
+use super::{beginning, interrupts};
 use crate::abi::guest_ptr::GuestPtr;
 use crate::execution::running;
 
@@ -31,6 +31,7 @@ fn sleep_unless(time: Duration, code: usize) -> bool {
 }
 
 fn now() -> Duration {
+    beginning::note_clock();
     running().now()
 }
 

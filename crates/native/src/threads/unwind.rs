@@ -69,13 +69,24 @@ pub(crate) struct Unwinding(
 
 impl Default for Unwinding {
     fn default() -> Self {
-        let unwinder = _Unwind_ForcedUnwind as unsafe extern "C" fn(_, _, _) -> _;
-        unwinding::begin(unwinder as usize, stop as Stop as usize);
+        begin_unwinding();
         Unwinding(Vec::new())
     }
 }
 
-impl Part for Unwinding {}
+/// Makes the unwinder and the function that stops it known.
+fn begin_unwinding() {
+    let unwinder = _Unwind_ForcedUnwind as unsafe extern "C" fn(_, _, _) -> _;
+    unwinding::begin(unwinder as usize, stop as Stop as usize);
+}
+
+impl Part for Unwinding {
+    fn renew(&mut self) {
+        let Unwinding(threads) = self;
+        threads.clear();
+        begin_unwinding();
+    }
+}
 
 pub(crate) static UNWINDING: PartCell<Unwinding> = PartCell::new();
 

@@ -21,6 +21,10 @@ use crate::base::ids::EventId;
 /// A cut, followed by the thread that does the next step.
 type CutAndThread = Box<[u32]>;
 
+/// Number of threads up to which the effort is not reduced. A position has a number for each thread, so that with
+/// hundreds of them it would take more memory than the search itself.
+const FEW_THREADS: usize = 16;
+
 impl Outline<'_> {
     /// True when some linearization has at most `preemptions` preemptions; `None` if that is
     /// unknown after `effort` steps.
@@ -144,12 +148,25 @@ struct Walk<'a> {
     outline: &'a Outline<'a>,
     seen: HashSet<CutAndThread, BuildHasherDefault<Mixed>>,
     /// Positions with the same cost as the current one.
-    now: Vec<(CutAndThread, usize)>,
+    now: Vec<Pending>,
     /// Positions that cost one more.
-    later: Vec<(CutAndThread, usize)>,
+    later: Vec<Pending>,
+    /// Positions before other threads take over, one after the other.
+    places: Vec<u32>,
     /// Positions at which threads took over, each with the index of its predecessor; the first one
     /// has its own.
     trail: Vec<(CutAndThread, usize)>,
+}
+
+/// A position from which the walk has not gone on.
+#[derive(Clone, Copy)]
+struct Pending {
+    /// Index of its cut in `places`.
+    cut: usize,
+    /// The thread that takes over there.
+    thread: u32,
+    /// Index of its predecessor in the trail.
+    before: usize,
 }
 
 /// The result of a walk.
@@ -164,23 +181,37 @@ enum WalkEnd {
 
 impl<'a> Walk<'a> {
     fn of(outline: &'a Outline<'a>) -> Self {
-        let start = vec![0; outline.steps.len() + 1];
+        let start = Pending {
+            cut: 0,
+            thread: 0,
+            before: 0,
+        };
         Walk {
             outline,
             seen: HashSet::default(),
-            now: vec![(start.into(), 0)],
+            now: vec![start],
             later: Vec::new(),
+            places: vec![0; outline.steps.len() + 1],
             trail: Vec::new(),
         }
     }
 
+    fn place(&self, pending: Pending) -> CutAndThread {
+        let width = self.outline.steps.len() + 1;
+        let mut place: CutAndThread = self.places[pending.cut..pending.cut + width].into();
+        *place.last_mut().expect("a place has a thread") = pending.thread;
+        place
+    }
+
     fn ends_within(&mut self, preemptions: u32, effort: usize) -> WalkEnd {
+        let threads = self.outline.steps.len().max(FEW_THREADS);
+        let effort = effort * FEW_THREADS / threads;
         for _ in 0..=preemptions {
-            while let Some((place, before)) = self.now.pop() {
+            while let Some(pending) = self.now.pop() {
                 if self.seen.len() > effort {
                     return WalkEnd::TooMuch;
                 }
-                if self.go_on(place, before) {
+                if self.go_on(self.place(pending), pending.before) {
                     return WalkEnd::At(self.trail.len() - 1);
                 }
             }
@@ -236,17 +267,24 @@ impl<'a> Walk<'a> {
         };
         let known = places.len();
         let before = self.trail.len() - 1;
+        let start = self.places.len();
+        self.places.extend_from_slice(place);
+        let mut ahead = place.clone();
         for other in (0..cut.len()).filter(|&other| other != thread as usize) {
             if self.outline.next_ready(other, cut).is_none() {
                 continue;
             }
-            let first = self.outline.may_go_first(other, &mut place.clone());
+            let first = self.outline.may_go_first(other, &mut ahead);
+            // Only steps of that thread were taken.
+            ahead[other] = cut[other];
             if first {
                 places.truncate(known);
             }
-            let mut place = place.clone();
-            *place.last_mut().expect("a place has a thread") = other as u32;
-            places.push((place, before));
+            places.push(Pending {
+                cut: start,
+                thread: other as u32,
+                before,
+            });
             if first {
                 return;
             }

@@ -54,7 +54,12 @@ struct BarrierWait {
 #[derive(Default)]
 pub(crate) struct LastWaits(Vec<Option<BarrierWait>>);
 
-impl Part for LastWaits {}
+impl Part for LastWaits {
+    fn renew(&mut self) {
+        let LastWaits(waits) = self;
+        waits.clear();
+    }
+}
 
 pub(crate) static LAST: PartCell<LastWaits> = PartCell::new();
 

@@ -73,10 +73,13 @@ static IS_OPTIMISED: AtomicBool = AtomicBool::new(false);
 
 static SITES: ProcessState<Table<KnownSite>> = ProcessState::new(Table::new());
 /// Cache of instructions without inlined functions around them, which most are; each has one slot.
-static ALONE: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
+static ALONE: [AtomicUsize; SLOTS] = [const { AtomicUsize::new(0) }; SLOTS];
 /// Cache of instructions in functions internal to std; each has one slot. The lowest bit is set if the code
 /// is internal there, too. The assembly of `entry/plain.rs` reads it.
-pub(crate) static INSIDE: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
+pub(crate) static INSIDE: [AtomicUsize; SLOTS] = [const { AtomicUsize::new(0) }; SLOTS];
+/// Number of slots of these caches; a power of two. Places in different functions often differ in few bits only: with
+/// 4096, a tenth of those of a small test shared a slot.
+const SLOTS: usize = 1 << 14;
 /// Maximum depth of calls between functions of atomic types.
 const DEEPEST: usize = 8;
 

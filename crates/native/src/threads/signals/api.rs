@@ -8,7 +8,8 @@ use crate::abi::real::forward;
 use crate::abi::trampoline::watched;
 use crate::execution::shadow_stack;
 use crate::host::mode::{self, host, is_guest};
-use crate::host::phase;
+use crate::host::phase::{self, Harness};
+use crate::names::symbols;
 use crate::threads::requests::{self, CANCEL};
 use crate::threads::signals::{
     self, Action, DEFAULT, SIGNALS, alarms, bit, is_signal, send, send_to_process, set_action,
@@ -91,6 +92,13 @@ extern "C" fn on_sigaction(signal: c_int, new: New, old: Old, code: usize) -> c_
     }
     let wanted = new.get().map(|new| action(&new));
     if !is_guest() {
+        if wanted.is_none() && is_for_overflows(signal, code) {
+            old.set(in_c(Action {
+                handler: libc::SIG_IGN,
+                ..DEFAULT
+            }));
+            return 0;
+        }
         if !phase::is_checking() {
             set_action(signal, wanted);
         }
@@ -102,6 +110,18 @@ extern "C" fn on_sigaction(signal: c_int, new: New, old: Old, code: usize) -> c_
         old.set(in_c(set_action(signal, wanted)));
     });
     0
+}
+
+/// True if Rust's standard library asks for the action of a fault, at the beginning of a test's harness. If that is not
+/// the default, every thread is spared a stack for a handler that would report stack overflows, which raddle reports.
+fn is_for_overflows(signal: c_int, code: usize) -> bool {
+    /// The function that prepares the standard library, in which the handlers are set.
+    const BEGIN: &str = "lang_start_internal";
+    let is_fault = matches!(signal, libc::SIGSEGV | libc::SIGBUS);
+    is_fault && phase::harness() == Harness::Before && {
+        let mut functions = symbols::functions(BEGIN).into_iter();
+        functions.any(|(range, _)| range.contains(&code))
+    }
 }
 
 extern "C" fn on_signal(signal: c_int, handler: usize, code: usize) -> usize {

@@ -64,7 +64,20 @@ impl Default for Signals {
     }
 }
 
-impl Part for Signals {}
+impl Part for Signals {
+    fn renew(&mut self) {
+        let Signals {
+            actions,
+            pending,
+            values,
+            restarts,
+        } = self;
+        actions.copy_from_slice(&*BEFORE.get());
+        *pending = 0;
+        values.fill(0);
+        *restarts = true;
+    }
+}
 
 pub(crate) static SIGNALS: PartCell<Signals> = PartCell::new();
 

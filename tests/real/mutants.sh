@@ -22,11 +22,13 @@ CRATES=(
 export CARGO_TARGET_DIR=$REAL_WORK/mutants-target CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
 unset RADDLE_DIR
 
-# Prints a row from the records of a run, and from its seconds.
+# Prints a row from the records of a run and from what the command says last, whose time begins after the first build.
 row() {
-    python3 - "$1" "$2" "$3" <<'PYTHON'
-import json, sys
-name, seconds, file = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    python3 - "$1" "$2" <<'PYTHON'
+import json, re, sys
+name, file = sys.argv[1:]
+times = re.findall(r" in ([0-9.]+) s$", open(file + ".log").read(), re.MULTILINE)
+seconds = float(times[-1]) if times else 0
 records = [json.loads(line) for line in open(file) if line.startswith("{")]
 count = lambda test: sum(1 for record in records if test(record))
 word = lambda text: count(lambda record: record["outcome"] == text)
@@ -35,17 +37,17 @@ tried = len(records) - word("not reached")
 print(f"real {name} generated={len(records)} killed={word('noticed')} survived_exhaustively={exhaustive} "
       f"survived={word('not noticed') - exhaustive} timed_out={word('timed out')} undecided={word('undecided')} "
       f"unbuildable={word('unbuildable')} not_reached={word('not reached')} "
-      f"tried_per_minute={60 * tried / max(seconds, 1):.0f}")
+      f"tried_per_minute={60 * tried / max(seconds, 0.1):.0f}")
 PYTHON
 }
 
 # Tries the changes in this folder: name, arguments.
 try() {
-    local name=$1 log=$REAL_WORK/mutants-$1.json start=$SECONDS
+    local name=$1 log=$REAL_WORK/mutants-$1.json
     shift
     $RADDLE mutants --tier "${TIER:-all}" --budget "${BUDGET:-10s}" --json "$@" >"$log" 2>"$log.log" || [ $? -eq 1 ] ||
         tail -3 "$log.log" >&2
-    row "$name" $((SECONDS - start)) "$log"
+    row "$name" "$log"
 }
 
 wanted() {

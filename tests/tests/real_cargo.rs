@@ -3,6 +3,7 @@
 #[path = "../newcomer/support.rs"]
 mod support;
 
+mod claims;
 mod lock_free;
 mod mistakes;
 mod newcomer;

@@ -44,6 +44,7 @@ pub fn run(
     if let Some(why) = search.problem_of(&found.chosen) {
         return Err(Error::NotTogether { why });
     }
+    let mut gaps = 0;
     for slot in &slots {
         let chosen = found.chosen.iter().find(|it| slot.contains(it));
         let place = slot[0].place();
@@ -53,7 +54,13 @@ pub fn run(
             ""
         };
         match chosen {
-            Some(mutant) => println!("{}   {mutant}{}", style("weaker").green(), saving(mutant)),
+            Some(mutant) => {
+                println!("{}   {mutant}{}", style("weaker").green(), saving(mutant));
+                if is_gap(mutant) {
+                    gaps += 1;
+                    println!("           {}", style(GAP).yellow());
+                }
+            }
             None => println!("as it is {place}: {}{part}", slot[0].operation),
         }
         for (mutant, why) in &found.left {
@@ -85,7 +92,33 @@ pub fn run(
         "{} can be weaker, together, as far as these tests tell",
         counted(found.chosen.len(), "ordering", "orderings")
     );
+    if gaps > 0 {
+        eprintln!("{} of them may be gaps in the tests", gaps);
+    }
     Ok(Verdict::Passed)
+}
+
+/// The remark about an ordering that somebody chose and no test needs.
+const GAP: &str =
+    "a gap in the tests, if other threads rely on it: no test notices when it is lost";
+
+/// True when a change takes an acquire or a release away that the source asks for by itself. `SeqCst` is no sign: it is what
+/// people write who have not chosen.
+fn is_gap(mutant: &Mutant) -> bool {
+    let (old, new) = orderings_of(mutant);
+    let asked = ["Acquire", "Release", "AcqRel"];
+    asked.contains(&old) && new != old
+}
+
+/// Returns the ordering that a change weakens, and the one that it becomes.
+fn orderings_of(mutant: &Mutant) -> (&str, &str) {
+    let (_, orderings) = mutant.operation.split_once(' ').unwrap_or_default();
+    let mut orderings = orderings.split(", ");
+    let success = orderings.next().unwrap_or_default();
+    match mutant.change.strip_prefix("failure=") {
+        Some(new) => (orderings.next().unwrap_or(success), new),
+        None => (success, &mutant.change),
+    }
 }
 
 /// Groups changes by the ordering that they change, of each the weakest first.
@@ -169,15 +202,26 @@ impl Search<'_> {
     }
 
     /// Returns the reason why changes cannot be made together, by all tests: with weaker orderings, a test may come to
-    /// operations that it did not reach before.
+    /// operations that it did not reach before, and one that samples may have missed them. Such a test need only pass.
     fn problem_of(&self, chosen: &[Mutant]) -> Option<String> {
         let changes: Vec<_> = chosen.iter().collect();
-        let judges = self.court.judges.iter();
-        let judges = judges.filter(|judge| judge.is_exhaustive);
-        match changes.is_empty() {
-            true => None,
-            false => self.verdict(&changes, judges.map(|judge| judge.test)),
+        if changes.is_empty() {
+            return None;
         }
+        let tests = |is_exhaustive: bool| {
+            let judges = self.court.judges.iter();
+            let judges = judges.filter(move |judge| judge.is_exhaustive == is_exhaustive);
+            judges.map(|judge| judge.test)
+        };
+        let problem = self.verdict(&changes, tests(true));
+        problem.or_else(|| match self.judge(&changes, tests(false)) {
+            Judgement::Killed { headline, .. } => Some(headline),
+            _ => None,
+        })
+    }
+
+    fn judge(&self, changes: &[&Mutant], tests: impl IntoIterator<Item = usize>) -> Judgement {
+        mutant::judge(&self.court.runner(), usize::MAX, changes, tests)
     }
 
     fn verdict(
@@ -185,8 +229,7 @@ impl Search<'_> {
         changes: &[&Mutant],
         tests: impl IntoIterator<Item = usize>,
     ) -> Option<String> {
-        let runner = self.court.runner();
-        match mutant::judge(&runner, usize::MAX, changes, tests) {
+        match self.judge(changes, tests) {
             Judgement::Killed { headline, .. } => Some(headline),
             Judgement::Undecided { why, .. } | Judgement::TimedOut { why, .. } => {
                 Some(format!("undecided: {why}"))
@@ -207,18 +250,19 @@ impl Search<'_> {
 
 /// Returns what a weaker ordering saves, by the usual code of compilers.
 fn saving(mutant: &Mutant) -> String {
-    let (label, orderings) = mutant
-        .operation
-        .split_once(' ')
-        .unwrap_or((&mutant.operation, ""));
-    let old = orderings.split(", ").next().unwrap_or_default();
-    let new = mutant.change.as_str();
+    let label = mutant.label();
+    let (old, new) = orderings_of(mutant);
+    let loses = |half: &str| {
+        let has_half = |ordering: &str| [half, "AcqRel", "SeqCst"].contains(&ordering);
+        has_half(old) && !has_half(new)
+    };
     let x86 = match label {
         "store" if old == "SeqCst" => "an `xchg`",
         "fence" if old == "SeqCst" => "an `mfence`",
         _ => "nothing",
     };
     let arm = match (label, new) {
+        _ if mutant.change.starts_with("failure=") => "nothing with LSE",
         ("load", "Relaxed") => "`ldar` becomes `ldr`",
         ("load", _) => "`ldar` becomes `ldapr`",
         ("store", "Relaxed") => "`stlr` becomes `str`",
@@ -226,10 +270,103 @@ fn saving(mutant: &Mutant) -> String {
         ("fence", "omit") => "a `dmb`",
         ("fence", "Acquire") => "`dmb ish` becomes `dmb ishld`",
         ("fence", _) => "nothing",
-        (_, change) if change.starts_with("failure=") => "nothing with LSE",
-        (_, "Acquire" | "Relaxed") => "the release",
-        (_, "Release") => "the acquire",
-        _ => "nothing",
+        _ => match (loses("Acquire"), loses("Release")) {
+            (true, true) => "the acquire and the release",
+            (true, false) => "the acquire",
+            (false, true) => "the release",
+            (false, false) => "nothing",
+        },
     };
     format!("\n           saves on x86-64: {x86}; on AArch64: {arm}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(operation: &str, change: &str) -> Mutant {
+        Mutant {
+            file: "src/lib.rs".to_owned(),
+            line: 1,
+            column: 1,
+            operation: operation.to_owned(),
+            change: change.to_owned(),
+        }
+    }
+
+    /// The code of gcc and clang: x86-64 needs a fence for `SeqCst` only, of stores and of fences; AArch64 has acquiring and
+    /// releasing forms of each access, and a barrier for reads only.
+    #[test]
+    fn what_is_saved_is_the_difference_of_the_usual_code() {
+        for (operation, to, x86, arm) in [
+            (
+                "load SeqCst",
+                "Acquire",
+                "nothing",
+                "`ldar` becomes `ldapr`",
+            ),
+            ("load SeqCst", "Relaxed", "nothing", "`ldar` becomes `ldr`"),
+            ("store SeqCst", "Release", "an `xchg`", "nothing"),
+            (
+                "store SeqCst",
+                "Relaxed",
+                "an `xchg`",
+                "`stlr` becomes `str`",
+            ),
+            (
+                "store Release",
+                "Relaxed",
+                "nothing",
+                "`stlr` becomes `str`",
+            ),
+            ("swap SeqCst", "AcqRel", "nothing", "nothing"),
+            ("swap SeqCst", "Acquire", "nothing", "the release"),
+            ("swap AcqRel", "Release", "nothing", "the acquire"),
+            (
+                "swap AcqRel",
+                "Relaxed",
+                "nothing",
+                "the acquire and the release",
+            ),
+            ("swap Acquire", "Relaxed", "nothing", "the acquire"),
+            ("swap Release", "Relaxed", "nothing", "the release"),
+            ("fence SeqCst", "AcqRel", "an `mfence`", "nothing"),
+            (
+                "fence AcqRel",
+                "Acquire",
+                "nothing",
+                "`dmb ish` becomes `dmb ishld`",
+            ),
+            ("fence SeqCst", "omit", "an `mfence`", "a `dmb`"),
+            (
+                "compare-exchange SeqCst, SeqCst",
+                "failure=Relaxed",
+                "nothing",
+                "nothing with LSE",
+            ),
+        ] {
+            let expected = format!("\n           saves on x86-64: {x86}; on AArch64: {arm}");
+            assert_eq!(
+                saving(&change(operation, to)),
+                expected,
+                "{operation} -> {to}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_ordering_that_was_chosen_may_be_needed() {
+        assert!(is_gap(&change("store Release", "Relaxed")));
+        assert!(is_gap(&change("swap AcqRel", "Acquire")));
+        assert!(is_gap(&change(
+            "compare-exchange SeqCst, Acquire",
+            "failure=Relaxed"
+        )));
+        assert!(is_gap(&change("fence Acquire", "omit")));
+        assert!(!is_gap(&change("store SeqCst", "Relaxed")));
+        assert!(!is_gap(&change(
+            "compare-exchange AcqRel, SeqCst",
+            "failure=Relaxed"
+        )));
+    }
 }

@@ -107,6 +107,12 @@ impl Finding {
         }
     }
 
+    /// True when nothing was found, and less than the required guarantee was reached.
+    fn is_missing_guarantee(&self) -> bool {
+        let failure = serde_json::from_value::<Failure>(self.failure.clone());
+        failure.is_ok_and(|it| it.is_missing_guarantee())
+    }
+
     /// True when an execution exceeded the event limit and nothing else was found.
     fn is_too_long(&self) -> bool {
         self.failure["kind"] == "TooLong"
@@ -178,6 +184,11 @@ impl TestOutcome {
     /// The result that promises least, the first of several.
     pub fn weakest(&self) -> Option<&CheckResult> {
         self.results.iter().min_by_key(|result| result.strength())
+    }
+
+    /// True when the test failed only because its checks reached less than the guarantees that they require.
+    pub fn is_missing_guarantees(&self) -> bool {
+        !self.failures.is_empty() && self.failures.iter().all(Finding::is_missing_guarantee)
     }
 
     /// Records that the test need not run.

@@ -91,6 +91,11 @@ impl SourceCopy {
         })
     }
 
+    /// Returns the directory of the copy.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Writes a file, named by its path in the workspace.
     pub fn write(&self, file: &str, text: &str) -> io::Result<()> {
         fs::write(self.root.join(file), text)

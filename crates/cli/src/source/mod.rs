@@ -4,6 +4,7 @@
 //! are left out.
 
 mod calls;
+mod code_of_tests;
 pub mod difference;
 mod expressions;
 mod finder;
@@ -16,6 +17,7 @@ mod syntax;
 mod tests;
 pub mod text;
 
+pub use code_of_tests::CodeOfTests;
 pub use finder::find;
 pub use states::find_states;
 

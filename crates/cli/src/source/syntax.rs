@@ -2,8 +2,9 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Expr, ExprMethodCall, Pat, Stmt};
+use syn::{Attribute, Expr, ExprMethodCall, Meta, Pat, Stmt, Token};
 
 /// Methods that synchronize threads or access what they share.
 const METHODS: [&str; 41] = [
@@ -72,11 +73,25 @@ pub fn is_of_tests(attributes: &[Attribute]) -> bool {
         match last.as_deref() {
             Some("test" | "bench") => true,
             Some("cfg") => attribute
-                .parse_args::<syn::Path>()
-                .is_ok_and(|condition| condition.is_ident("test")),
+                .parse_args::<Meta>()
+                .is_ok_and(|condition| needs_test(&condition)),
             _ => false,
         }
     })
+}
+
+/// True when a condition holds in builds of tests only.
+fn needs_test(condition: &Meta) -> bool {
+    let Meta::List(list) = condition else {
+        return condition.path().is_ident("test");
+    };
+    let parts = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+    let Ok(parts) = parts else { return false };
+    match () {
+        () if list.path.is_ident("all") => parts.iter().any(needs_test),
+        () if list.path.is_ident("any") => !parts.is_empty() && parts.iter().all(needs_test),
+        () => false,
+    }
 }
 
 /// Returns the expression without `.unwrap()`, `.expect(...)`, `?`, `.await` and parentheses around it.

@@ -12,6 +12,17 @@ use crate::data::report::Report;
 use crate::data::trace::Trace;
 use crate::words::number::{counted, grouped};
 
+/// The words between the required guarantee and the one that was reached.
+const AND_REACHED: &str = "is required, and";
+
+impl Failure {
+    /// True when the check found nothing, and reached less than the guarantee that it requires.
+    pub fn is_missing_guarantee(&self) -> bool {
+        let (headline, _) = self.message.split_once('\n').unwrap_or_default();
+        self.kind == FailureKind::Requirement && headline.contains(AND_REACHED)
+    }
+}
+
 impl Report {
     /// Sets the required guarantee. Less is a failure, unless there is another one.
     pub fn require(&mut self, required: Guarantee) {
@@ -88,7 +99,7 @@ impl Report {
         let classes = counted(self.classes, "class", "classes");
         let runs = counted(self.all_runs(), "run", "runs");
         let message = format!(
-            "`{required}` is required, and `{}` was reached: {classes} in {runs}\n{}",
+            "`{required}` {AND_REACHED} `{}` was reached: {classes} in {runs}\n{}",
             self.guarantee,
             self.help(required)
         );

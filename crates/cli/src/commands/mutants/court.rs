@@ -16,6 +16,7 @@ use crate::run::leftovers::RunDirectory;
 use crate::run::mutant::{self, Judge, Mutant};
 use crate::run::parallel::run_in_parallel;
 use crate::run::runner::Runner;
+use crate::source::CodeOfTests;
 use crate::toolchain::cargo::Cargo;
 use crate::toolchain::data_directory;
 
@@ -132,8 +133,10 @@ impl<'a> Court<'a> {
         let root = &self.built.workspace.root;
         let all = self.judges.iter().flat_map(|judge| &judge.mutants);
         let all: BTreeSet<_> = all.filter(|it| it.is_in(root)).cloned().collect();
-        let (in_tests, others): (BTreeSet<_>, BTreeSet<_>) =
-            all.into_iter().partition(|it| it.is_in_test(root));
+        let mut code_of_tests = CodeOfTests::new(root);
+        let (in_tests, others): (BTreeSet<_>, BTreeSet<_>) = all
+            .into_iter()
+            .partition(|it| code_of_tests.contains(&it.file, it.line));
         let chosen = match self.in_tests {
             true => others.union(&in_tests).cloned().collect(),
             false => others,

@@ -6,30 +6,47 @@ use std::process::Command;
 
 use crate::commands::error::Error;
 
-/// Returns the lines that differ from a revision, by file as checks name it.
+/// Returns the lines that differ from a revision, by file as checks name it; all lines of files that git does not know yet.
 pub fn changed_lines(root: &Path, revision: &str) -> Result<BTreeSet<(String, u32)>, Error> {
-    let problem = |problem: String| Error::NoDiff {
-        revision: revision.to_owned(),
-        problem,
+    let git = |arguments: &[&str]| {
+        git(root, arguments).map_err(|problem| Error::NoDiff {
+            revision: revision.to_owned(),
+            problem,
+        })
     };
-    let diff = Command::new("git")
-        .args([
-            "diff",
-            "--unified=0",
-            "--no-color",
-            "--relative",
-            revision,
-            "--",
-        ])
+    let mut lines = lines_of_diff(&git(&[
+        "diff",
+        "--unified=0",
+        "--no-color",
+        "--no-ext-diff",
+        "--relative",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        revision,
+        "--",
+    ])?);
+    let unknown = git(&["ls-files", "--others", "--exclude-standard"])?;
+    for file in unknown.lines().filter(|name| name.ends_with(".rs")) {
+        let text = std::fs::read_to_string(root.join(file)).unwrap_or_default();
+        let count = text.lines().count() as u32;
+        lines.extend((1..=count).map(|line| (file.to_owned(), line)));
+    }
+    Ok(lines)
+}
+
+/// Runs git, whatever its configuration is, and returns its output; an error is the first line of what it reports.
+fn git(root: &Path, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new("git")
+        .args(["-c", "core.quotePath=false"])
+        .args(arguments)
         .current_dir(root)
         .output()
-        .map_err(|error| problem(error.to_string()))?;
-    if !diff.status.success() {
-        let text = String::from_utf8_lossy(&diff.stderr);
-        let first = text.lines().next().unwrap_or_default();
-        return Err(problem(first.to_owned()));
+        .map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    Ok(lines_of_diff(&String::from_utf8_lossy(&diff.stdout)))
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(text.lines().next().unwrap_or_default().to_owned())
 }
 
 /// Returns the lines that a diff without context adds or changes.

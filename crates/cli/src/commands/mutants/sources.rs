@@ -16,13 +16,10 @@ use crate::run::mutant;
 use crate::run::parallel::run_in_parallel;
 use crate::run::source_copy::SourceCopy;
 use crate::source::switches::{CHOSEN, Switch};
-use crate::source::{self, Mistake};
+use crate::source::{self, CodeOfTests, Mistake};
 use crate::toolchain::binaries::TestBinary;
 use crate::toolchain::cargo::{BuildFailure, Cargo, Workspace};
 use crate::toolchain::data_directory;
-
-/// Folders of tests, by the usual layout of crates.
-const OF_TESTS: [&str; 3] = ["tests", "examples", "benches"];
 
 /// A source with the mistakes that are made in it.
 struct File {
@@ -199,10 +196,10 @@ impl<'a> Jury<'a> {
 /// Finds the mistakes that are tried in this run.
 fn find(copy: &SourceCopy, sources: &[String], trial: &mut Trial<'_>) -> Vec<File> {
     let in_tests = trial.options.tests.in_tests;
+    let mut code_of_tests = CodeOfTests::new(copy.root());
     let (mut files, mut first_block) = (Vec::new(), 0);
     for name in sources {
-        let mut folders = name.split(['/', '\\']);
-        if !in_tests && folders.any(|folder| OF_TESTS.contains(&folder)) {
+        if !in_tests && code_of_tests.is_all_of(name) {
             continue;
         }
         let Ok(text) = copy.read(name) else { continue };

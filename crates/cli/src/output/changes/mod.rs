@@ -154,12 +154,12 @@ impl Outcome {
                 is_exhaustive: true,
                 load_buffering: true,
                 ..
-            } => "no behaviour of the memory model shows a difference; load buffering, which it does not have, may"
+            } => "no behaviour of the checks that reach it shows a difference; load buffering, which the memory model does not have, may"
                 .to_owned(),
             Outcome::NotNoticed {
                 is_exhaustive: true,
                 ..
-            } => "every behaviour of the tests that reach it was run: it makes no difference to them".to_owned(),
+            } => "every behaviour of the checks that reach it was run: it makes no difference to them".to_owned(),
             Outcome::NotNoticed { guarantee, .. } => match guarantee.as_str() {
                 "" => "the tests that reach it have no checks".to_owned(),
                 guarantee => format!("not every behaviour was run ({guarantee})"),

@@ -4,7 +4,7 @@
 //! Two executions with the same set of manners in every thread are *race-equivalent*: locks protect
 //! the same data in both, so one of them is enough to decide about races ([`Decided`]). Races are
 //! [`predicted`](predict::races) from locksets and from the order that locks do not make, for other
-//! orders of the critical sections than that of the execution. A [`witness`](witness::together) is such
+//! orders of the critical sections than that of the execution. A [`witness`] is such
 //! an order, if the values that are read do not have to change for it.
 //!
 //! Manners and race-equivalence follow Setiadi (*Debugging and Testing Concurrent Programs with Efficient

@@ -110,7 +110,10 @@ fn the_time_of_streams_is_that_of_the_limit(kind: Kind) {
         };
         let end = finished(&front_end, test);
         let executions = end["executions"].as_u64().unwrap();
-        assert!(executions > 0 && executions % 64 == 0, "{strategy}: {end}");
+        assert!(
+            executions > 0 && executions.is_multiple_of(64),
+            "{strategy}: {end}"
+        );
         let summary = end["summary"].as_str().unwrap();
         assert!(summary.contains("stopped after 1.5s"), "{summary}");
     }

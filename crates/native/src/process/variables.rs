@@ -94,7 +94,7 @@ fn stack_name(address: usize) -> Option<String> {
     let ends: Vec<usize> = ends.collect();
     let owner = ends
         .iter()
-        .position(|&end| (end - stack::STACK..end).contains(&address))?;
+        .position(|&end| (end.saturating_sub(stack::STACK)..end).contains(&address))?;
     let function = match functions[owner] {
         0 => program::main(),
         function => function,

@@ -58,7 +58,7 @@ fn threads<T: Default + Send + Sync + 'static, const N: usize>(bodies: [fn(&T); 
     threads.into_iter().for_each(|it| it.join().unwrap());
 }
 
-/// Runs threads that nobody waits for.
+/// Runs threads that are not joined.
 fn detached<T: Default + Send + Sync + 'static, const N: usize>(bodies: [fn(&T); N]) {
     let shared = Arc::new(T::default());
     for body in bodies {

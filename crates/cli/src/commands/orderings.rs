@@ -98,7 +98,7 @@ pub fn run(
     Ok(Verdict::Passed)
 }
 
-/// The remark about an ordering that somebody chose and no test needs.
+/// The remark about an ordering that the source has and no test needs.
 const GAP: &str =
     "a gap in the tests, if other threads rely on it: no test notices when it is lost";
 

@@ -284,7 +284,7 @@ fn run(
     }
     let mut results = results(&own, &places, 0, own.is_over);
     results.classes = own.context.with_exploration(|e| e.take_new_classes());
-    // The last generation has nobody to hand on to.
+    // The last generation has no successor.
     if streams.generation < generations(checker) - 1 {
         let learned =
             |exploration: &mut Exploration| learned(exploration.world(), streams.first, &places);

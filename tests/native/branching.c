@@ -163,8 +163,8 @@ static int rounds;
 static void *unlocks(void *unused)
 {
     pthread_mutex_lock(&checked);
-    for (int i = 0; rounds == 0 || i < rounds; i++) {
-        plain = 1; /* unlocked */
+    for (int i = 0; i < rounds; i++) {
+        plain = 1;
         pthread_mutex_unlock(&checked);
     }
     return unused;
@@ -202,11 +202,6 @@ static void two_rounds(void)
 static void five_rounds(void)
 {
     loop_of(5);
-}
-
-static void endless_rounds(void)
-{
-    loop_of(0);
 }
 
 /* The order A, 1, 2 or 1, 2, A or 1, A, 3: the condition is read in the section that it selects. */
@@ -544,7 +539,6 @@ int main(int count, char **arguments)
         {"one-round", one_round},
         {"two-rounds", two_rounds},
         {"five-rounds", five_rounds},
-        {"endless-rounds", endless_rounds},
         {"orders", orders},
         {"sign", sign},
         {"closed", closed},

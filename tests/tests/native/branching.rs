@@ -122,12 +122,11 @@ fn loops_without_end_are_left() {
     found.says("4 rounds of the loop").says(&line("round"));
     let found = check(&program, "server-race", ENDLESS);
     found.exits(1).says("data race").says(&line("served"));
-    for test in ["map", "crawler"] {
-        let found = check(&program, test, ENDLESS);
-        found.exits(0).says("endless loops are left");
-    }
-    let found = check(&program, "endless-rounds", ENDLESS);
-    found.exits(1).says("data race").says(&line("unlocked"));
+    let found = check(&program, "crawler", ENDLESS);
+    found.exits(0).says("endless loops are left");
+    // A thread that writes what it reads, and that another one joins, changes nothing.
+    let found = check(&program, "map", ENDLESS);
+    found.exits(1).says("livelock");
     // What a late round does is not known, and nothing else is said.
     let found = check(&program, "late-failure", ENDLESS);
     found.exits(0).says("later rounds may do something else");
@@ -137,14 +136,14 @@ fn loops_without_end_are_left() {
     check(&program, "server", &flags).says("not every behaviour was run");
 }
 
-/// The list of branches is empty or has two graphs, whether the loop ends or not.
+/// The branch takes what the thread itself has written, or what the other one has.
 #[test]
 fn branches_of_loops_without_end_are_listed() {
     let program = program("branching-listed");
     let flags = [ENDLESS, &["--branches"]].concat();
-    let found = check(&program, "map", &flags);
+    let found = check(&program, "crawler", &flags);
     let text = found.exits(0).text.split("decided by interleaving").nth(1);
     let text = text.unwrap();
     assert!(text.contains("there may be others"), "{text}");
-    assert_eq!(text.matches(" -> ").count(), 4, "{text}");
+    assert_eq!(text.matches(" -> ").count(), 2, "{text}");
 }

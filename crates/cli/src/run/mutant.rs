@@ -246,8 +246,6 @@ fn run(
     let is_limited = runner.environment.iter().any(is_given) || std::env::var_os(limit).is_some();
     let mut variables: Vec<(&str, &OsStr)> = vec![
         ("RADDLE_DIR", data.as_os_str()),
-        // What tests notice under weak memory, whatever changes: operations or the source.
-        ("RADDLE_MEMORY", "rc11".as_ref()),
         // A change that a test notices needs no story.
         ("RADDLE_SHORTEN", "0".as_ref()),
         ("RUST_BACKTRACE", "0".as_ref()),

@@ -350,6 +350,18 @@ impl Exploration {
         self.cuts
     }
 
+    /// Begins again with a strategy that has run nothing, because the earlier one searched among other classes. The runs
+    /// stay counted.
+    pub fn begin_anew(&mut self, strategy: impl Into<Dispatcher>) {
+        self.world.set_strategy(strategy);
+        (self.executions, self.discarded, self.attempts) = (0, 0, 0);
+        self.cut_short = false;
+        self.cuts = CutCounts::default();
+        self.gave_up = false;
+        (self.reached, self.counted) = (None, None);
+        self.seen = Classes::default();
+    }
+
     /// Records that behaviours are unknown: the front end has refused an operation of the program, or what the program
     /// declares is wrong.
     pub fn note_refusal(&mut self) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use iced_x86::{FlowControl, Instruction, InstructionInfoFactory};
+use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
 
 use crate::flow::callbacks::is_read;
 use crate::flow::{Shared, Visit};
@@ -26,6 +26,31 @@ struct Scan {
     length: usize,
     /// Functions whose address an instruction contains.
     pointed_at: BTreeSet<u64>,
+    /// True if an instruction accesses memory through a pointer.
+    uses_pointers: bool,
+    /// Variables that instructions access by their address, with sizes.
+    variables: BTreeSet<(u64, u64)>,
+}
+
+/// Records the memory that an instruction accesses, unless it is on the stack.
+fn note_memory(found: &mut Scan, instruction: &Instruction) {
+    let has_memory =
+        (0..instruction.op_count()).any(|it| instruction.op_kind(it) == OpKind::Memory);
+    let is_no_access = matches!(instruction.mnemonic(), Mnemonic::Lea | Mnemonic::Nop);
+    if instruction.is_string_instruction() {
+        found.uses_pointers = true;
+    } else if !has_memory || is_no_access {
+        // Nothing is loaded.
+    } else if instruction.is_ip_rel_memory_operand() {
+        let size = instruction.memory_size().size() as u64;
+        let address = instruction.memory_displacement64();
+        found.variables.insert((address, size));
+    } else {
+        use Register::{None, RBP, RSP};
+        let is_own = |register| matches!(register, None | RBP | RSP);
+        found.uses_pointers |=
+            !is_own(instruction.memory_base()) || instruction.memory_index() != None;
+    }
 }
 
 /// Returns the constants of an instruction that may be addresses.
@@ -41,6 +66,7 @@ fn scan(image: &Image, function: u64) -> Scan {
     let mut found = Scan::default();
     for instruction in image.instructions(function) {
         found.length += 1;
+        note_memory(&mut found, &instruction);
         let constants = constants(&instruction);
         let pointed_at = constants.filter(|address| image.functions.contains_key(address));
         found.pointed_at.extend(pointed_at);
@@ -67,9 +93,17 @@ fn scan(image: &Image, function: u64) -> Scan {
     found
 }
 
-/// Returns the functions that are followed: those with callbacks, and short ones that they call. And the functions that
-/// may be called from elsewhere.
-fn followed(image: &Image) -> (BTreeMap<u64, Scan>, BTreeSet<u64>) {
+/// The functions of a file.
+struct Functions {
+    /// Those with callbacks, and short ones that they call.
+    followed: BTreeMap<u64, Scan>,
+    called_elsewhere: BTreeSet<u64>,
+    /// Number of the others that access memory through pointers, and variables that they access.
+    hidden: usize,
+    hidden_variables: BTreeSet<(u64, u64)>,
+}
+
+fn functions(image: &Image) -> Functions {
     let mut scans: BTreeMap<u64, Scan> = image
         .functions
         .keys()
@@ -87,14 +121,22 @@ fn followed(image: &Image) -> (BTreeMap<u64, Scan>, BTreeSet<u64>) {
         }
     }
     let mut called_elsewhere = image.exported.clone();
+    let (mut hidden, mut hidden_variables) = (0, BTreeSet::new());
     for (function, scan) in &scans {
         called_elsewhere.extend(&scan.pointed_at);
         if !followed.contains(function) {
             called_elsewhere.extend(&scan.callees);
+            hidden += usize::from(scan.uses_pointers);
+            hidden_variables.extend(&scan.variables);
         }
     }
     scans.retain(|function, _| followed.contains(function));
-    (scans, called_elsewhere)
+    Functions {
+        followed: scans,
+        called_elsewhere,
+        hidden,
+        hidden_variables,
+    }
 }
 
 /// Records that callers that are not followed may do anything with what a function gives back.
@@ -139,7 +181,12 @@ fn order(scans: &BTreeMap<u64, Scan>) -> HashMap<u64, usize> {
 }
 
 pub(crate) fn analyse(image: &Image) -> Analysis {
-    let (scans, mut called_elsewhere) = followed(image);
+    let Functions {
+        followed: scans,
+        mut called_elsewhere,
+        hidden,
+        hidden_variables,
+    } = functions(image);
     let positions = order(&scans);
     let mut callers: HashMap<u64, Vec<u64>> = HashMap::new();
     for (&function, scan) in &scans {
@@ -193,7 +240,23 @@ pub(crate) fn analyse(image: &Image) -> Analysis {
             give_to_unknown_callers(&mut shared, &summary, function);
         }
     }
-    conclude(&shared, &scans)
+    let mut analysis = conclude(&shared, &scans);
+    analysis.hidden_functions = hidden;
+    let loads = hidden_variables
+        .into_iter()
+        .filter(|&(address, _)| !image.is_constant(address));
+    analysis
+        .unseen_loads
+        .extend(loads.map(|(address, size)| UnseenLoad {
+            code: 0,
+            address: Some(address),
+            size,
+            verdict: Verdict {
+                is_unknown: true,
+                ..Verdict::default()
+            },
+        }));
+    analysis
 }
 
 fn conclude(shared: &Shared, scans: &BTreeMap<u64, Scan>) -> Analysis {
@@ -234,6 +297,7 @@ fn conclude(shared: &Shared, scans: &BTreeMap<u64, Scan>) -> Analysis {
             .values()
             .filter(|summary| summary.is_opaque)
             .count(),
+        hidden_functions: 0,
         unseen_loads: effects
             .unseen
             .iter()

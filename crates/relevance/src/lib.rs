@@ -32,6 +32,9 @@ pub struct Analysis {
     pub functions: usize,
     /// Number of those that could not be followed; their reads are unknown.
     pub unknown_functions: usize,
+    /// Number of functions without callbacks that were not analysed, as no analysed function calls them or they are long,
+    /// and that access memory through pointers. They may load what is stored.
+    pub hidden_functions: usize,
     /// Loads of memory that threads may share for which no callback is called. A stored value may be loaded there
     /// without an event.
     pub unseen_loads: Vec<UnseenLoad>,
@@ -40,7 +43,7 @@ pub struct Analysis {
 /// A load of memory that threads may share, without a callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnseenLoad {
-    /// The instruction.
+    /// The instruction; 0 in a function that was not analysed.
     pub code: u64,
     /// Address of the memory, if it is always the same.
     pub address: Option<u64>,

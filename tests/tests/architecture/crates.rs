@@ -44,7 +44,12 @@ const USES: &[(&str, &[&str])] = &[
     ),
     (
         "raddle-native",
-        &["raddle-check", "raddle-engine", "raddle-settings"],
+        &[
+            "raddle-check",
+            "raddle-engine",
+            "raddle-relevance",
+            "raddle-settings",
+        ],
     ),
     (
         "cargo-raddle",

@@ -15,7 +15,7 @@ use crate::driver::auto::{Done, Fit};
 use crate::driver::branches::Recording;
 use crate::driver::early_frees::Suspected;
 use crate::driver::ignored::IgnoredReads;
-use crate::driver::phases::{Budget, Patience, max_runs};
+use crate::driver::phases::{self, Budget, Patience, max_runs};
 use crate::driver::predictions::Predictions;
 use crate::driver::saturation::Saturation;
 use crate::driver::status::{Numbers, Status};
@@ -251,6 +251,11 @@ impl<'a> Worker<'a, '_> {
                 if self.takes_over() {
                     continue;
                 }
+                // Runs that do not count may have shown it, too.
+                if searches && self.checker.reduce.paths && self.begins_anew() {
+                    fit = Fit::new(Instant::now());
+                    continue;
+                }
                 let end = self.slot.as_ref().and_then(|slot| slot.pool.shared.ended());
                 let gave_up = self.context.with_exploration(|e| e.gave_up());
                 return !gave_up
@@ -327,12 +332,30 @@ impl<'a> Worker<'a, '_> {
                 self.is_over = true;
                 return true;
             }
+            if searches && self.checker.reduce.paths && self.begins_anew() {
+                fit = Fit::new(Instant::now());
+                continue;
+            }
             // A search goes on to the end of its phase, as it may run every class.
             if !searches && self.slot.is_none() && self.confirm_predictions(body, place) {
                 return true;
             }
             self.pause();
         }
+    }
+
+    /// Begins the search anew if the execution has shown that accesses decide something that it has left out. Returns
+    /// true if so.
+    #[cold]
+    fn begins_anew(&mut self) -> bool {
+        let begins = self.checker.program.begins_anew();
+        if begins {
+            let places = self.context.places();
+            let mut phases = phases::phases(self.checker, self.deadline, &places);
+            let strategy = phases[0].take_strategy();
+            (self.context).with_exploration(|exploration| exploration.begin_anew(strategy));
+        }
+        begins
     }
 
     /// Looks at an execution that has passed for failures that others may have. Returns true if the check is over.

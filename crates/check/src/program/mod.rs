@@ -88,6 +88,12 @@ pub trait Program: Debug + RefUnwindSafe + Send + Sync {
         None
     }
 
+    /// Called at the end of an execution of a search with `Reduction::Paths`, before the next one. True if the program
+    /// has changed which accesses decide something, so that the search must begin anew.
+    fn begins_anew(&self) -> bool {
+        false
+    }
+
     /// Returns settings with their values that determine the executions, beside the build of the executable and the
     /// settings of the check. They must be the same in all processes that share a search.
     fn identity(&self) -> Vec<(String, String)> {

@@ -441,7 +441,7 @@ impl Exhaustive {
         }
     }
 
-    /// Inserts the pending access of an ignored location. It takes the latest write of the run.
+    /// Inserts a pending access that is left out. It takes the latest write of the run.
     #[cold]
     fn insert_left_out(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> Outcome {
         let frame = self.frames.last_mut().expect("a run has a frame");
@@ -455,7 +455,7 @@ impl Exhaustive {
     /// Returns the outcome that this choice has in the running world.
     fn insert(&mut self, state: &State, thread: ThreadId, here: ThreadId) -> Outcome {
         let operation = state.pending(here);
-        if self.reductions.leaves_out(state, operation) {
+        if self.reductions.leaves_out(state, here) {
             return self.insert_left_out(state, thread, here);
         }
         self.note_weakness(operation);

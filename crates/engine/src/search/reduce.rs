@@ -8,7 +8,7 @@
 //! program has no fences, they add nothing to happens-before, so the order of the run explains them.
 
 use super::graph::{Graph, Node, NodeKind};
-use crate::base::ids::EventId;
+use crate::base::ids::{EventId, LocationId, ThreadId};
 use crate::memory::clock::covers;
 use crate::model::operation::Operation;
 use crate::object::{Call, Object, semaphore};
@@ -25,21 +25,23 @@ pub struct Reductions {
     pub releases: bool,
     /// Accesses of [ignored locations](crate::World::ignore_location) choose neither a source nor a
     /// place in coherence order. They are relaxed, none of them is a compare-exchange, and the program
-    /// has no fence beside them.
+    /// has no fence beside them. Neither do [single reads](crate::World::ignore_next_read) of other locations under
+    /// sequential consistency.
     pub paths: bool,
 }
 
 impl Reductions {
-    /// True when the operation accesses an ignored location, and takes the latest write without a
-    /// choice.
+    /// True when the pending operation of a thread accesses an ignored location, or is a read whose value decides
+    /// nothing. It takes the latest write without a choice.
     #[inline]
-    pub(super) fn leaves_out(&self, state: &State, operation: &Operation) -> bool {
+    pub(super) fn leaves_out(&self, state: &State, thread: ThreadId) -> bool {
         use Operation::{Load, Store, Update};
+        let is_ignored =
+            |location: LocationId| state.execution().locations[location.index()].is_ignored;
         self.paths
-            && match *operation {
-                Load { location, .. } | Store { location, .. } | Update { location, .. } => {
-                    state.execution().locations[location.index()].is_ignored
-                }
+            && match *state.pending(thread) {
+                Load { location, .. } => is_ignored(location) || state.is_ignored_read(thread),
+                Store { location, .. } | Update { location, .. } => is_ignored(location),
                 _ => false,
             }
     }

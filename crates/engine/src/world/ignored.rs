@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::State;
-use crate::base::ids::{LocationId, SiteId};
+use crate::base::ids::{EventId, LocationId, SiteId, ThreadId};
 use crate::model::event::Event;
 use crate::model::execution::Execution;
 use crate::model::operation::Operation;
@@ -108,7 +108,7 @@ fn written(event: &Event) -> Option<u64> {
 }
 
 impl State {
-    /// True when the round of a thread accesses an ignored location. No later write may make a search
+    /// True when the round of a thread has an access that a search leaves out. No later write may make it
     /// run the round with another value, so the thread must not wait for one.
     #[inline]
     pub(super) fn uses_ignored(&self, round: &[Event]) -> bool {
@@ -117,5 +117,26 @@ impl State {
             location.is_some_and(|it| self.execution.locations[it.index()].is_ignored)
         };
         self.has_ignored && round.iter().any(is_ignored)
+            || !self.ignored_reads.is_empty()
+                && round.iter().any(|it| self.ignored_reads.contains(&it.id))
+    }
+
+    /// Returns the identity that the next event of a thread will have.
+    fn event_to_come(&self, thread: ThreadId) -> EventId {
+        EventId {
+            thread,
+            index: self.threads[thread.index()].events,
+        }
+    }
+
+    /// True when the pending operation of a thread is a read whose value decides nothing, of a location that is
+    /// not ignored.
+    pub(crate) fn is_ignored_read(&self, thread: ThreadId) -> bool {
+        self.ignored_reads.contains(&self.event_to_come(thread))
+    }
+
+    pub(super) fn ignore_next_read(&mut self, thread: ThreadId) {
+        let read = self.event_to_come(thread);
+        self.ignored_reads.insert(read);
     }
 }

@@ -31,6 +31,8 @@ pub use policy::Policy;
 pub use spin::Round;
 pub use undo::LocalStates;
 
+use std::collections::BTreeSet;
+
 use crate::base::ids::{EventId, SiteId, ThreadId};
 use crate::base::outcome::{Outcome, Resolution};
 use crate::base::reply::Reply;
@@ -94,6 +96,8 @@ pub struct State {
     declared_waits: DeclaredWaits,
     /// True when the execution has used an ignored location.
     has_ignored: bool,
+    /// Reads of other locations whose values decide nothing.
+    ignored_reads: BTreeSet<EventId>,
 }
 
 #[derive(Clone, Debug)]
@@ -302,6 +306,7 @@ impl State {
         self.polls.clear();
         self.declared_waits.reset();
         self.has_ignored = false;
+        self.ignored_reads.clear();
         for calls in &mut self.calls[..self.objects] {
             calls.waiting.clear();
             calls.last = None;

@@ -27,6 +27,13 @@ impl<D: Dispatch> World<D> {
         self.state.has_ignored = true;
     }
 
+    /// Records that the value of the load that a thread is about to request decides nothing. Under sequential consistency
+    /// a search with [`Reductions::paths`](crate::strategy::Reductions::paths) then leaves the load out, although the
+    /// location is not ignored. The load is relaxed.
+    pub fn ignore_next_read(&mut self, thread: ThreadId) {
+        self.state.ignore_next_read(thread);
+    }
+
     /// True when the execution has used an ignored location.
     pub fn has_ignored(&self) -> bool {
         self.state.has_ignored

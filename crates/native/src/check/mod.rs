@@ -21,7 +21,7 @@ use crate::entry::system_call;
 use crate::execution::shadow_stack;
 use crate::host::{dispatch, mode, phase, substrate};
 use crate::io::{inherited, opened};
-use crate::memory::{heap, plain_choices, unwritten};
+use crate::memory::{heap, plain_choices, relevance, unwritten};
 use crate::names::{interrupted, regions, symbols};
 use crate::process::{faults, restart, rust_panics, uncontrolled};
 use crate::pthread::{keys, mutex, object_life};
@@ -73,6 +73,8 @@ fn run(
     unwritten::begin_check(reports_reads);
     unwritten_reads::begin_check();
     shadow_stack::report_all(reports_reads);
+    let is_sequential = matches!(settings.memory, None | Some(MemoryModel::Sc));
+    relevance::begin_check(reduces_to_paths() && may_leave_out(), is_sequential);
     plain_choices::begin_check(settings.plain, settings.memory, keeps_going);
     let pinned = substrate::begin();
     let whole = || {
@@ -139,6 +141,24 @@ fn keeps_going() -> bool {
         .expect("the setting has a variable");
     let value = std::env::var(variable).unwrap_or_default();
     kind.parse(&value) == Ok(Value::Switch(true))
+}
+
+/// True if the check is asked to leave out accesses whose values decide nothing. The setting is that of every check, and a
+/// bad value is reported when the check starts.
+fn reduces_to_paths() -> bool {
+    let setting = raddle_settings::setting(Scope::Check, "reduce");
+    let variable = setting.and_then(|it| it.variable.ok());
+    let value = std::env::var(variable.expect("the setting has a variable"));
+    let value = value.unwrap_or_default();
+    value.split(',').any(|name| name.trim() == "paths")
+}
+
+/// False if executions end with their process, in which what they show is lost. Says so.
+fn may_leave_out() -> bool {
+    if restart::is_fork() {
+        eprintln!("raddle: RADDLE_REDUCE=paths leaves nothing out with RADDLE_RESTART=fork");
+    }
+    !restart::is_fork()
 }
 
 /// False for programs in Rust, which says so. Rust moves values whose parts are not all initialised, such as
@@ -209,6 +229,7 @@ fn limit_workers() {
         () if restart::is_fork() => "RADDLE_RESTART=fork",
         () if std::env::var_os("RADDLE_TRACE").is_some() => "RADDLE_TRACE",
         () if std::env::var_os("RADDLE_RESUME").is_some() => "RADDLE_RESUME",
+        () if reduces_to_paths() => "RADDLE_REDUCE=paths",
         () => return,
     };
     if std::env::var_os(WORKERS).is_some_and(|workers| workers != "1") {

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::execution::part::Part;
 use crate::io::opened;
-use crate::memory::{locations, objects, shadow, stacks, thread_heaps, unwritten};
+use crate::memory::{locations, objects, relevance, shadow, stacks, thread_heaps, unwritten};
 use crate::openmp::team;
 use crate::process::{children, exit_handlers, output, random, rust_panics};
 use crate::pthread::{cancel, keys, mutex, object_life};
@@ -40,6 +40,7 @@ per_execution! {
     block_uses: heap_use::BlockUses => heap_use::BLOCK_USES;
     locations: locations::Locations => locations::LOCATIONS;
     shadow: shadow::Shadow => shadow::SHADOW;
+    last_writes: relevance::LastWrites => relevance::LAST_WRITES;
     written: unwritten::Written => unwritten::WRITTEN;
     unwritten_reads: unwritten_reads::UnwrittenReads => unwritten_reads::UNWRITTEN_READS;
     thread_heaps: thread_heaps::ThreadHeaps => thread_heaps::THREAD_HEAPS;

@@ -9,7 +9,7 @@ use crate::engine::{
 };
 use crate::execution::sites;
 use crate::host::loaded;
-use crate::memory::{plain_choices, unwritten};
+use crate::memory::{plain_choices, relevance, unwritten};
 use crate::names::{interrupted, regions};
 use crate::process::{output, restart, uncontrolled, variables};
 use crate::rust::{arc_counts, sync};
@@ -81,6 +81,10 @@ impl Program for NativeProgram {
         all
     }
 
+    fn begins_anew(&self) -> bool {
+        relevance::begin_anew()
+    }
+
     fn unshareable(&self) -> Option<&'static str> {
         let is_text = std::env::args_os().all(|argument| argument.to_str().is_some());
         let reasons = [
@@ -88,6 +92,11 @@ impl Program for NativeProgram {
                 plain_choices::begin_anew(),
                 "a search that explores what races lead to begins again with each race; add --plain explore, or \
                  leave out keep_going",
+            ),
+            (
+                relevance::is_on(),
+                "a search that leaves out accesses whose values decide nothing begins again when it learns of more \
+                 that do; leave out --reduce paths",
             ),
             (
                 unwritten::is_on(),

@@ -11,6 +11,7 @@ use std::io::{BufWriter, Write};
 use raddle_engine::{Event, Execution, SiteId};
 
 use crate::execution::{running, shadow_stack};
+use crate::memory::{plain_choices, relevance};
 use crate::names::symbols;
 
 /// The file, and the names of instructions in it.
@@ -41,6 +42,11 @@ impl Trace {
         self.executions += 1;
         // A failing write does not affect the check.
         let _ = writeln!(self.file, "execution {}", self.executions);
+        // Searches that began anew have other operations, or leave others out.
+        let searches = plain_choices::rounds() + relevance::searches();
+        if searches > 0 {
+            let _ = writeln!(self.file, "search {searches}");
+        }
         for event in &execution.events {
             let code = self.codes.entry(event.site).or_insert_with(|| code(event));
             let (thread, index) = (event.id.thread.index(), event.id.index);

@@ -10,11 +10,12 @@ use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::trampoline::watched;
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::{host, is_guest};
+use crate::memory::relevance;
 use crate::rust::arc_counts::{self, Change};
 use crate::rust::handling::{Handling, handling, touch};
 use crate::rust::std_atomics;
 use crate::rust::sync::{self, Access};
-use crate::threads::atomics::{self, compare_exchange, entered, ordering, update};
+use crate::threads::atomics::{self, AtomicSite, compare_exchange, entered, ordering, update};
 
 /// Returns the access of an update, for the models of the standard library's locks.
 fn access(kind: UpdateKind) -> Access {
@@ -81,8 +82,8 @@ macro_rules! atomics {
                 match handling(address, Access::Store(value.into()), code) {
                     Handling::Answered(_) => {}
                     Handling::Operation(_) => {
-                        let code = entered(address, code);
-                        host(|| atomics::store(address, value, order, code))
+                        let at = AtomicSite { site: entered(address, code), callback: code };
+                        host(|| atomics::store(address, value, order, at))
                     }
                     Handling::StdAtomic(_) => {
                         touch(address as usize, code);
@@ -258,7 +259,12 @@ extern "C" fn fence(order: c_int, code: usize) {
     if !is_guest() || ordering == Ordering::Relaxed {
         return;
     }
-    if sync::region(code).is_no_event(0) {
+    let is_event = !sync::region(code).is_no_event(0);
+    // One that only acquires makes no relaxed store a release.
+    if relevance::is_on() && (is_event || ordering != Ordering::Acquire) {
+        relevance::fence();
+    }
+    if !is_event {
         return std_atomics::fence(order);
     }
     let code = shadow_stack::users(code);

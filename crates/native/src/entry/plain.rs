@@ -18,7 +18,7 @@ use crate::memory::blocks::Bad;
 use crate::memory::granule::Granule;
 use crate::memory::own_accesses::{OwnAccess, OwnAccesses, WRITES};
 use crate::memory::shadow::{Now, PAGE, RECENT, RecentPage, WORD};
-use crate::memory::{plain_choices, shadow, unwritten};
+use crate::memory::{plain_choices, relevance, shadow, unwritten};
 use crate::rust::sync;
 use crate::threads::heap_use::{self, Use};
 use crate::threads::{failure, unwritten_reads};
@@ -65,6 +65,9 @@ fn access_with_more(address: usize, size: usize, writes: bool, code: usize) -> b
         plain_choices::are_explored() && access_explored(address, size, writes, code);
     if unwritten::is_on() {
         unwritten_reads::access(address, size, writes, code);
+    }
+    if relevance::is_on() {
+        relevance::access_plainly(&(address..address + size), writes, code);
     }
     is_operation
 }

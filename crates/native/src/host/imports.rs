@@ -13,12 +13,21 @@ static NAMES: OnceLock<BTreeSet<String>> = OnceLock::new();
 
 /// In host mode: true if the program calls one of these.
 pub(crate) fn any(names: &[&str]) -> bool {
-    let imported = NAMES.get_or_init(|| {
+    let imported = imported();
+    names.iter().any(|&name| imported.contains(name))
+}
+
+/// In host mode: true if all functions that the program calls satisfy the predicate.
+pub(crate) fn all(is_it: impl Fn(&str) -> bool) -> bool {
+    imported().iter().all(|name| is_it(name))
+}
+
+fn imported() -> &'static BTreeSet<String> {
+    NAMES.get_or_init(|| {
         let mut files = Vec::new();
         loaded::each(|module| files.extend(module.is_users().then(|| module.file())));
         files.iter().flat_map(|file| undefined(file)).collect()
-    });
-    names.iter().any(|&name| imported.contains(name))
+    })
 }
 
 /// Names that a file imports.

@@ -73,6 +73,11 @@ pub(crate) fn known(address: usize, memory: u64) -> Option<LocationId> {
     known.filter(|&location| running().last_value(location) == memory)
 }
 
+/// Returns the location of the variable that was last at an address.
+pub(crate) fn last_at(address: usize) -> Option<LocationId> {
+    LOCATIONS.get().table.get(address).copied()
+}
+
 /// Adds a location for a new variable.
 pub(crate) fn add(world: &mut World, extent: Range<usize>, memory: u64) -> LocationId {
     let kind = shadow_stack::atomic().unwrap_or(KIND);

@@ -9,6 +9,7 @@ pub(crate) mod locations;
 pub(crate) mod objects;
 pub(crate) mod own_accesses;
 pub(crate) mod plain_choices;
+pub(crate) mod relevance;
 pub(crate) mod shadow;
 pub(crate) mod snapshot;
 pub(crate) mod stacks;

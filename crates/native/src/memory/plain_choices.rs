@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering, Ordering::Relaxed};
 use raddle_engine::{Operation, World};
 use raddle_settings::{MemoryModel, Plain};
 
-use super::{locations, unwritten};
+use super::{locations, relevance, unwritten};
 use crate::abi::alternate_stack;
 use crate::execution::{pending_stores, running, shadow_stack};
 use crate::host::mode::host;
@@ -31,6 +31,8 @@ const EXPLORE: u8 = 2;
 const CHOICES_MASK: u8 = 3;
 /// A bit of the mode: reads of unwritten memory are reported.
 const READS: u8 = 4;
+/// A bit of the mode: the flow of values is followed.
+const FLOW: u8 = 8;
 const WORD: usize = 8;
 /// Maximum number of searches in a check, so that it ends even if each finds new races.
 const MOST_ROUNDS: usize = 64;
@@ -71,7 +73,8 @@ pub(crate) fn begin_check(wanted: Option<Plain>, memory: Option<MemoryModel>, ke
         Some(Plain::Explore) => EXPLORE,
     };
     let reads = if unwritten::is_on() { READS } else { 0 };
-    MODE.store(mode | reads, Relaxed);
+    let flow = if relevance::is_on() { FLOW } else { 0 };
+    MODE.store(mode | reads | flow, Relaxed);
     let mut choices = CHOICES.get();
     choices.raced.clear();
     choices.found.clear();
@@ -86,6 +89,11 @@ pub(crate) fn begin_round() -> bool {
     choices.raced.extend(found);
     choices.rounds += 1;
     choices.raced.len() > before && choices.rounds < MOST_ROUNDS
+}
+
+/// Returns the number of searches of the check that have ended.
+pub(crate) fn rounds() -> usize {
+    CHOICES.get().rounds
 }
 
 /// Records a race for the memory at this address.
@@ -113,18 +121,23 @@ pub(crate) fn perform(address: usize, size: usize, writes: bool, code: usize) {
         let known = locations::known(address, memory);
         let mut at = known;
         let ordering = Ordering::Relaxed;
+        let thread = running().thread();
         running().perform(site, |world: &mut World| {
             let location =
                 known.unwrap_or_else(|| locations::add(world, address..address + size, memory));
             at = Some(location);
-            match writes {
+            let operation = match writes {
                 true => Operation::Store {
                     location,
                     ordering,
                     value: None,
                 },
                 false => Operation::Load { location, ordering },
+            };
+            if relevance::is_on() {
+                relevance::decide(world, thread, &operation, address..address + size, code);
             }
+            operation
         });
         if let (true, Some(location)) = (writes, at) {
             pending_stores::add(location, address, size);
@@ -138,7 +151,7 @@ pub(crate) fn race_note() -> Option<String> {
         true => "",
         false => "with `--memory sc`, ",
     };
-    (MODE.load(Relaxed) == RACE).then(|| {
+    (MODE.load(Relaxed) & !FLOW == RACE).then(|| {
         format!(
             "the check ends with this race, before any failure that it leads to, such as a failed assertion; \
              {first}`--plain promote` goes on with these accesses as scheduling points, `--plain explore` makes all \

@@ -10,7 +10,7 @@ use crate::abi::guest_ptr::GuestPtr;
 use crate::abi::trampoline::watched;
 use crate::host::mode::{host, is_guest};
 use crate::memory::objects;
-use crate::threads::atomics;
+use crate::threads::atomics::{self, AtomicSite};
 
 const KIND: &str = "guard";
 const RELEASE: c_int = 3;
@@ -46,7 +46,11 @@ extern "C" fn release(guard: GuestPtr<u8>, code: usize) {
         return;
     }
     host(|| {
-        atomics::store(guard.as_ptr(), 1, RELEASE, code);
+        let at = AtomicSite {
+            site: code,
+            callback: 0,
+        };
+        atomics::store(guard.as_ptr(), 1, RELEASE, at);
         call(guard, Call::Finish { poison: false }, code);
     });
 }

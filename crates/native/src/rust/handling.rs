@@ -6,6 +6,7 @@ use super::{arc_counts, channels, threads};
 use crate::execution::shadow_stack;
 use crate::host::mode::is_guest;
 use crate::memory::locations::Atom;
+use crate::memory::relevance;
 use crate::names::rust_paths::FunctionKind;
 
 /// Handling of an atomic access.
@@ -27,6 +28,15 @@ pub(crate) fn handling<T: Atom>(address: *mut T, access: Access, code: usize) ->
     if !is_guest() {
         return Handling::Uncontrolled;
     }
+    let handling = guest_handling(address, access, code);
+    if relevance::is_on() && !matches!(handling, Handling::Operation(_)) {
+        relevance::keep(&(address as usize..address as usize + size_of::<T>()));
+    }
+    handling
+}
+
+#[inline]
+fn guest_handling<T: Atom>(address: *mut T, access: Access, code: usize) -> Handling {
     let region = sync::region(code);
     if region.is_inside() {
         return Handling::StdAtomic(region);

@@ -15,7 +15,7 @@ use crate::abi::caller;
 use crate::execution::{running, shadow_stack};
 use crate::host::mode::host;
 use crate::memory::locations::{self, Atom};
-use crate::memory::shadow;
+use crate::memory::{relevance, shadow};
 
 /// Returns the ordering with this number in C.
 pub(crate) fn ordering(order: c_int) -> Ordering {
@@ -46,27 +46,49 @@ pub(crate) fn of_store(ordering: Ordering) -> Ordering {
     }
 }
 
+/// The place of an atomic access.
+#[derive(Clone, Copy)]
+pub(crate) struct AtomicSite {
+    /// The site of the operation.
+    pub(crate) site: usize,
+    /// Return address of the callback; 0 for an access by raddle.
+    pub(crate) callback: usize,
+}
+
 /// In host mode: performs an operation of the running thread on the variable at an address. The
 /// thread called through [`watched!`](crate::abi::trampoline::watched).
 fn perform<T: Atom>(
     address: *mut T,
-    code: usize,
+    at: AtomicSite,
     operation: impl FnOnce(LocationId) -> Operation,
 ) -> Reply {
-    interrupts::scheduling_point(code);
+    interrupts::scheduling_point(at.site);
     let top = caller::top();
-    let reply = perform_by(address, code, operation, |operation| {
-        running().observe(code, top, operation)
+    let reply = perform_at(address, at, operation, |operation| {
+        running().observe(at.site, top, operation)
     });
     shadow_stack::end_atomic();
     reply
 }
 
 /// In host mode: performs an operation of the running thread on the variable at an address, by
-/// `perform`.
+/// `perform`. Its value decides what raddle does.
 pub(crate) fn perform_by<T: Atom>(
     address: *mut T,
-    code: usize,
+    site: usize,
+    operation: impl FnOnce(LocationId) -> Operation,
+    perform: impl FnOnce(&mut dyn FnMut(&mut World) -> Operation) -> Reply,
+) -> Reply {
+    let at = AtomicSite { site, callback: 0 };
+    perform_at(address, at, operation, perform)
+}
+
+fn perform_at<T: Atom>(
+    address: *mut T,
+    AtomicSite {
+        site: code,
+        callback,
+    }: AtomicSite,
     operation: impl FnOnce(LocationId) -> Operation,
     perform: impl FnOnce(&mut dyn FnMut(&mut World) -> Operation) -> Reply,
 ) -> Reply {
@@ -84,7 +106,12 @@ pub(crate) fn perform_by<T: Atom>(
         });
         location = Some(at);
         let operation = operation.take().expect("raddle: an operation is done once");
-        operation(at)
+        let operation = operation(at);
+        if relevance::is_on() {
+            let bytes = address as usize..address as usize + size_of::<T>();
+            relevance::decide(world, native.thread(), &operation, bytes, callback);
+        }
+        operation
     });
     if let Some(location) = location {
         let value = T::from_word(native.last_value(location));
@@ -118,28 +145,44 @@ fn atomic_use<T>(address: *mut T, site: usize) -> Use {
     }
 }
 
-pub(crate) fn load<T: Atom>(address: *mut T, order: c_int, code: usize) -> T {
-    let code = entered(address, code);
+pub(crate) fn load<T: Atom>(address: *mut T, order: c_int, callback: usize) -> T {
+    let code = entered(address, callback);
     host(|| {
         let ordering = of_load(ordering(order));
-        let reply = perform(address, code, |location| Operation::Load {
+        let at = AtomicSite {
+            site: code,
+            callback,
+        };
+        let reply = perform(address, at, |location| Operation::Load {
             location,
             ordering,
         });
         let value = reply.to_value();
         access_memory(address, Some(value), false, code);
-        T::from_word(value)
+        served(address, T::from_word(value))
     })
 }
 
-pub(crate) fn store<T: Atom>(address: *mut T, value: T, order: c_int, code: usize) {
+/// In host mode: returns the value that a read has for the program, given the one that it has read.
+#[inline]
+fn served<T: Atom>(address: *mut T, value: T) -> T {
+    match relevance::is_on().then(|| locations::last_at(address as usize)) {
+        Some(Some(location)) => {
+            let served = running().with_world(|world| world.served(location, value.to_word()));
+            T::from_word(served)
+        }
+        _ => value,
+    }
+}
+
+pub(crate) fn store<T: Atom>(address: *mut T, value: T, order: c_int, at: AtomicSite) {
     let (ordering, value) = (of_store(ordering(order)), value.to_word());
-    perform(address, code, |location| Operation::Store {
+    perform(address, at, |location| Operation::Store {
         location,
         ordering,
         value: Some(value),
     });
-    access_memory(address, None, true, code);
+    access_memory(address, None, true, at.site);
 }
 
 /// In host mode: an operation was performed that reads this value, or does not read.
@@ -149,11 +192,20 @@ fn access_memory<T>(address: *mut T, read: Option<u64>, writes: bool, site: usiz
 }
 
 /// In guest mode: performs an update; returns the value before.
-pub(crate) fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, code: usize) -> T {
-    let code = entered(address, code);
+pub(crate) fn update<T: Atom>(
+    address: *mut T,
+    kind: UpdateKind,
+    order: c_int,
+    callback: usize,
+) -> T {
+    let code = entered(address, callback);
     host(|| {
         let ordering = ordering(order);
-        let reply = perform(address, code, |location| Operation::Update {
+        let at = AtomicSite {
+            site: code,
+            callback,
+        };
+        let reply = perform(address, at, |location| Operation::Update {
             location,
             ordering,
             failure: of_load(ordering),
@@ -164,7 +216,7 @@ pub(crate) fn update<T: Atom>(address: *mut T, kind: UpdateKind, order: c_int, c
         });
         let value = reply.to_value();
         access_memory(address, Some(value), true, code);
-        T::from_word(value)
+        served(address, T::from_word(value))
     })
 }
 
@@ -175,14 +227,18 @@ pub(crate) fn compare_exchange<T: Atom>(
     (expected, new): (T, T),
     (order, failure): (c_int, c_int),
     weak: bool,
-    code: usize,
+    callback: usize,
 ) -> (T, bool) {
-    let code = entered(address, code);
+    let code = entered(address, callback);
     host(|| {
         let native = running();
         let weak = weak && native.may_fail_spuriously();
         let expected = expected.to_word();
-        let reply = perform(address, code, |location| Operation::Update {
+        let at = AtomicSite {
+            site: code,
+            callback,
+        };
+        let reply = perform(address, at, |location| Operation::Update {
             location,
             ordering: ordering(order),
             failure: of_load(ordering(failure)),

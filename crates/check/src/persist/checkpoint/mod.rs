@@ -18,7 +18,7 @@ use raddle_engine::strategy::Reach;
 use raddle_engine::{CheckName, CutCounts};
 
 use crate::persist::saved;
-use crate::program::{Program, build_fingerprint};
+use crate::program::{Dialect, Program, build_fingerprint};
 use crate::runtime::Places;
 use crate::runtime::interrupts::{self, Listening};
 use crate::runtime::sampled_clock::Clock;
@@ -79,6 +79,8 @@ impl Saving {
         if checker.strategy != Strategy::Exhaustive
             || checker.classes == Classes::ReadsFrom
             || checker.only_estimate
+            // The items belong to a generation of the accesses that are left out, which is not saved.
+            || checker.reduce.paths && checker.program.dialect() != Dialect::Library
             || *every == Every::Time(Duration::ZERO)
         {
             return None;

@@ -348,7 +348,7 @@ impl Binding {
             (NodeKind::Begin, Operation::Begin) | (NodeKind::End { .. }, Operation::End) => true,
             (NodeKind::Local, Operation::Yield | Operation::Sleep { .. })
             | (NodeKind::Fence, Operation::Fence { .. }) => true,
-            (NodeKind::LeftOut, operation) => graph.reductions.leaves_out(state, operation),
+            (NodeKind::LeftOut, _) => graph.reductions.leaves_out(state, thread),
             (NodeKind::Spawn { child }, Operation::Spawn) => {
                 self.bind_thread(child, ThreadId::new(state.execution().threads.len()));
                 true
@@ -515,7 +515,7 @@ impl Binding {
             NodeKind::Spawn { .. } => "spawn",
             NodeKind::Join { .. } => "join",
             NodeKind::Local => "yield or sleep",
-            NodeKind::LeftOut => "access of an ignored location",
+            NodeKind::LeftOut => "access that is left out",
             NodeKind::Fence => "fence",
             NodeKind::Choose { .. } => "choose",
             NodeKind::Read { .. } => "load",

@@ -40,7 +40,7 @@ pub(crate) enum NodeKind {
     },
     /// An event without effect on other threads: a yield or a sleep.
     Local,
-    /// An access of an ignored location, by [`Reductions::paths`].
+    /// An access whose value decides nothing, by [`Reductions::paths`].
     LeftOut,
     /// A fence; the node has its ordering.
     Fence,

@@ -126,7 +126,7 @@ impl Report {
             )?,
             Guarantee::Paths => write!(
                 f,
-                "every combination of paths was run, without the values of ignored locations: \
+                "every combination of paths was run, without values that decide nothing: \
                  {classes}{in_runs}"
             )?,
             Guarantee::Bounded { preemptions } => {

@@ -13,13 +13,24 @@ impl FindingContext<'_> {
             let name = self.things.location(location.index());
             format!("it depends on {name}, read{}\n", self.at(site))
         });
+        let (those, help) = match self.names.is_native() {
+            // The analysis of the program's code is wrong.
+            true => (
+                "locations that seemed to decide nothing",
+                "the mistake is raddle's: please report it; leave out `--reduce paths`",
+            ),
+            false => (
+                "ignored locations",
+                "use the atomic without `raddle::Ignored`, or leave out `reduce`",
+            ),
+        };
         format!(
-            "{who} performs another operation if ignored locations have other values\n\
+            "{who} performs another operation if {those} have other values\n\
              {read}\
              then: {then}\n\
              with other values: {}{now_at}\n\
              `reduce = \"paths\"` explores no values of these locations, so nothing is known about the program\n\
-             help: use the atomic without `raddle::Ignored`, or leave out `reduce`",
+             help: {help}",
             value.now
         )
     }

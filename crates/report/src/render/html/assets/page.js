@@ -229,7 +229,7 @@ function guarantee(given) {
 function extent(name, bound) {
   return {
     Exhaustive: () => "every behaviour was run", Reduced: () => "every behaviour was run that the reductions leave",
-    Paths: () => "every combination of paths was run, without the values of ignored locations",
+    Paths: () => "every combination of paths was run, without values that decide nothing",
     Bounded: () => `every behaviour up to ${counted(bound.preemptions, "preemption")} was run`,
     Delayed: () => `every schedule up to ${counted(bound.delays, "delay")} was run`,
     Sampled: () => "some behaviours were run", Replayed: () => "one schedule was run",

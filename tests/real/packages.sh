@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 work=${REAL_WORK:-/tmp/raddle-real}/packages
 rm -rf "$work"
 mkdir -p "$work/packed" "$work/home"
-published=(raddle raddle-check raddle-engine raddle-loom raddle-macros raddle-queue raddle-report raddle-runs raddle-settings raddle-shuttle raddle-native cargo-raddle)
+published=(raddle raddle-check raddle-engine raddle-loom raddle-macros raddle-queue raddle-relevance raddle-report raddle-runs raddle-settings raddle-shuttle raddle-native cargo-raddle)
 
 # In a folder of its own, so that old packages do not count.
 cargo package --allow-dirty --locked --no-verify --target-dir "$work/target" "${published[@]/#/--package=}"

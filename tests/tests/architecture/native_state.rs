@@ -83,6 +83,7 @@ const REASONS: &[Reason] = &[
                 "memory/plain_choices.rs",
                 &["CHOICES", "MAY_PROMOTE", "MODE"],
             ),
+            ("memory/relevance/mod.rs", &["CHECK", "IS_ON"]),
             ("memory/unwritten.rs", &["STATE"]),
             ("process/harness.rs", &["HARNESS", "HOST", "TEST"]),
             (

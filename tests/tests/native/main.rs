@@ -11,6 +11,7 @@ mod handlers;
 mod harness;
 mod lifetimes;
 mod limits;
+mod paths;
 mod pools;
 mod races;
 mod retrying;

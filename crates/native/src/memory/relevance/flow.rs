@@ -223,3 +223,114 @@ impl Flow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads 1 to 3 are stored by writes 11 to 13; others decide something.
+    fn flow() -> Flow {
+        let mut flow = Flow::new((1..4).map(|read| (read, vec![read + 10])).collect());
+        flow.begin();
+        flow
+    }
+
+    fn load(site: Site, address: usize) -> Access {
+        Access {
+            bytes: address..address + 4,
+            site,
+            reads: true,
+            writes: false,
+            is_relaxed: true,
+        }
+    }
+
+    fn store(site: Site, address: usize) -> Access {
+        Access {
+            reads: false,
+            writes: true,
+            ..load(site, address)
+        }
+    }
+
+    #[test]
+    fn a_variable_is_left_out_until_a_read_that_decides_something() {
+        let mut flow = flow();
+        assert_eq!(flow.access(&store(21, 0x100)), Part::VariableIsLeftOut);
+        assert_eq!(flow.access(&load(1, 0x100)), Part::VariableIsLeftOut);
+        assert!(!flow.has_grown());
+        // The present search goes on as it began.
+        assert_eq!(flow.access(&load(4, 0x104)), Part::VariableIsLeftOut);
+        assert!(flow.has_grown());
+        flow.begin();
+        assert_eq!(flow.access(&store(21, 0x100)), Part::Kept);
+        assert_eq!(flow.access(&load(1, 0x100)), Part::ReadIsLeftOut);
+        assert_eq!(flow.access(&load(4, 0x100)), Part::Kept);
+        assert_eq!(
+            flow.access(&load(4, 0x200)),
+            Part::VariableIsLeftOut,
+            "another word"
+        );
+    }
+
+    #[test]
+    fn accesses_that_order_threads_are_kept() {
+        let mut flow = flow();
+        let acquire = Access {
+            is_relaxed: false,
+            ..load(1, 0x100)
+        };
+        flow.access(&acquire);
+        flow.begin();
+        assert_eq!(flow.access(&acquire), Part::Kept);
+        assert_eq!(flow.access(&load(1, 0x100)), Part::ReadIsLeftOut);
+        flow.fence();
+        assert!(flow.has_grown());
+        flow.begin();
+        assert_eq!(flow.access(&load(1, 0x100)), Part::Kept);
+        assert_eq!(flow.access(&load(1, 0x300)), Part::Kept);
+    }
+
+    #[test]
+    fn values_are_followed_through_variables_and_plain_memory() {
+        let mut flow = flow();
+        // 0x100 goes to 0x200 and from there, by plain memory, to a read that decides something.
+        flow.access(&load(1, 0x100));
+        flow.access(&store(11, 0x200));
+        flow.access(&load(2, 0x200));
+        flow.write(&(0x300..0x304), 12, false);
+        assert!(!flow.has_grown());
+        flow.read(&(0x300..0x304), 3, &[12]);
+        assert!(!flow.has_grown());
+        flow.write(&(0x400..0x404), 13, false);
+        flow.read(&(0x400..0x404), 4, &[13]);
+        flow.begin();
+        for access in [load(1, 0x100), store(11, 0x200), load(2, 0x200)] {
+            assert_eq!(flow.access(&access), Part::Kept, "{access:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_stored_in_a_kept_word_is_kept() {
+        let mut flow = flow();
+        flow.access(&load(4, 0x200));
+        flow.access(&load(1, 0x100));
+        flow.begin();
+        assert_eq!(flow.access(&load(1, 0x100)), Part::VariableIsLeftOut);
+        flow.access(&store(11, 0x200));
+        flow.begin();
+        assert_eq!(flow.access(&load(1, 0x100)), Part::Kept);
+    }
+
+    #[test]
+    fn what_code_that_is_not_followed_may_read_decides_something() {
+        let mut flow = flow();
+        flow.access(&load(1, 0x100));
+        flow.write(&(0x300..0x304), 11, true);
+        flow.access(&load(2, 0x200));
+        flow.keep_bytes(&(0x200..0x201));
+        flow.begin();
+        assert_eq!(flow.access(&load(1, 0x100)), Part::Kept);
+        assert_eq!(flow.access(&store(21, 0x200)), Part::Kept);
+    }
+}

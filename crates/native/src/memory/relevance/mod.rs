@@ -16,6 +16,8 @@ use raddle_engine::{Operation, ThreadId, UpdateKind, World};
 
 use self::flow::{Access, Flow, Part, Site};
 use self::sites::Sites;
+use crate::abi::alternate_stack;
+use crate::execution::if_running;
 use crate::execution::part::{Part as ExecutionPart, PartCell};
 use crate::host::addresses::Table;
 use crate::host::process_state::ProcessState;
@@ -218,8 +220,16 @@ pub(crate) fn access_plainly(bytes: &Range<usize>, writes: bool, site: Site) {
         let stores = check.flow.may_store(site);
         last.write(bytes, stores.then_some(site));
         if stores {
-            let is_seen = check.sites.hides_reads || check.sites.are_loaded_unseen(bytes);
+            let is_seen = check.sites.hides_reads && !is_on_own_stack(bytes.start)
+                || check.sites.are_loaded_unseen(bytes);
             check.flow.write(bytes, site, is_seen);
         }
     });
+}
+
+/// True for an address on the stack of the running thread. The analysis follows which frames are given to code that it
+/// does not know.
+fn is_on_own_stack(address: usize) -> bool {
+    // A plain store that is an operation has not been made yet, so its value must not be passed on.
+    if_running().is_some_and(|native| native.is_on_stack(alternate_stack::program_stack(), address))
 }

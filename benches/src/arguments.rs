@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use crate::instructions::{self, Workload};
 use crate::programs::Program;
-use crate::{bugs, coverage, estimate, exhaust, memory, polling, samplers, speed, study};
+use crate::{
+    bugs, coverage, estimate, exhaust, memory, polling, regression, samplers, speed, study,
+};
 
 /// The output of `--help`.
 pub(crate) const HELP: &str = "\
@@ -45,6 +47,10 @@ Commands:
                                            executions until the bug of a changed program is found, with
                                            knowledge of the version before and without; by hand, as it
                                            is no part of `all`
+       [--pairs tuning|held-out|both]      the pairs that were chosen before the search was tuned, in
+                                           large programs
+       [--large] [--from SEED]             only large programs; the first seed (0)
+       [--ways NAME,...]                   only auto, since, random, guided, targets, near
   study [--seed N] [--quick] [--programs NAME,...] [--markdown]
                                            which coverage metrics predict that suites of executions
                                            find failures, on the stories and on mutants of their
@@ -141,7 +147,7 @@ pub(crate) enum Command {
         executions: u64,
     },
     Bugs(bugs::Options),
-    Regression(bugs::Options),
+    Regression(regression::Options),
     Study(study::Options),
     Instructions,
     Polling,
@@ -340,7 +346,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, Problem> {
             Ok(options) => Ok(Command::Bugs(options)),
             Err(problem) => Err(Problem::BadBugs(problem)),
         },
-        ["regression", rest @ ..] => match bugs::options(rest) {
+        ["regression", rest @ ..] => match regression::options(rest) {
             Ok(options) => Ok(Command::Regression(options)),
             Err(problem) => Err(Problem::BadBugs(problem)),
         },

@@ -20,7 +20,7 @@ const CAP: u64 = 10_000;
 /// Number of seeds for each program and strategy.
 const SEEDS: u64 = 100;
 /// Number of seeds for a first impression.
-const QUICK_SEEDS: u64 = 5;
+pub(crate) const QUICK_SEEDS: u64 = 5;
 /// Number of seeds without a failure after which the rest is skipped.
 const HOPELESS: usize = 10;
 /// Executions of each twin by each strategy.

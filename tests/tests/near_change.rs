@@ -100,19 +100,23 @@ fn two_counters() -> usize {
     shared[0].load(SeqCst)
 }
 
-/// Of three samplers that prefer the change, two make it much more likely that threads meet at the marked lines than a
-/// random walk over the twenty steps before them does. The numbers are what 400 executions of each are expected to
-/// differ by at least; both are far from chance.
-#[test]
-fn threads_meet_near_the_change() {
-    let source = include_str!("near_change.rs");
+/// Returns what is near a change: the lines of this file that end in this comment.
+fn near_lines(comment: &str) -> String {
     let mut near = String::new();
-    for (number, line) in (1..).zip(source.lines()) {
-        if line.ends_with("// near") {
+    for (number, line) in (1..).zip(include_str!("near_change.rs").lines()) {
+        if line.ends_with(comment) {
             near += &format!("near\ttests/tests/near_change.rs\t{number}\t{number}\n");
         }
     }
-    let since = Since::new("meet", &near);
+    near
+}
+
+/// Walks near the change make it much more likely that threads meet at the marked lines than a random walk over the twenty
+/// steps before them does. The numbers are what 400 executions of each are expected to differ by at least; both are far
+/// from chance.
+#[test]
+fn threads_meet_near_the_change() {
+    let since = Since::new("meet", &near_lines("// near"));
     let lost = |check: Checker| {
         let lost = std::sync::atomic::AtomicU32::new(0);
         let check = check
@@ -132,6 +136,94 @@ fn threads_meet_near_the_change() {
         with >= without + without / 4,
         "{with} with, {without} without"
     );
+}
+
+/// True when a reader has read the first of two stores, and not the second. Only the writer is marked.
+fn is_half_written() -> bool {
+    let shared = Arc::new([0, 0, 0, 0].map(AtomicUsize::new));
+    let mine = Arc::clone(&shared);
+    let writer = thread::spawn(move || {
+        for _ in 0..20 {
+            mine[2].store(1, SeqCst);
+        }
+        mine[0].store(1, SeqCst); // marked
+        mine[1].store(1, SeqCst); // marked
+    });
+    for _ in 0..20 {
+        shared[3].store(1, SeqCst);
+    }
+    let read = [0, 1].map(|at| shared[at].load(SeqCst));
+    writer.join().unwrap();
+    read == [1, 0]
+}
+
+/// Unchanged code that reads what changed code writes is near the change, too: a wide walk draws one of few orders of four
+/// operations, and a random walk one of forty steps.
+#[test]
+fn readers_of_what_changed_code_writes_are_near() {
+    let since = Since::new("readers", &near_lines("// marked"));
+    let half_written = |check: Checker| {
+        let count = std::sync::atomic::AtomicU32::new(0);
+        let check = check
+            .max_executions(400)
+            .strategy(Strategy::Auto)
+            .shorten(false);
+        check.run(|| {
+            let is_it = u32::from(is_half_written());
+            count.fetch_add(is_it, std::sync::atomic::Ordering::Relaxed);
+        });
+        count.into_inner()
+    };
+    let without = half_written(Checker::new());
+    let with = half_written(since.of(Checker::new()));
+    assert!(with >= 2 * without, "{with} with, {without} without");
+}
+
+/// Locks of other threads that change as well, and lines of unchanged code around what loses an update.
+fn lost_update_beside_others() {
+    let shared = Arc::new([0, 0, 0, 0].map(AtomicUsize::new));
+    let threads = [0, 1, 2, 3].map(|number| {
+        let shared = Arc::clone(&shared);
+        thread::spawn(move || {
+            let [count, log, own @ ..] = &*shared;
+            for _ in 0..20 {
+                own[number % 2].fetch_add(1, SeqCst);
+            }
+            if number < 2 {
+                let seen = count.load(SeqCst); // changed
+                count.store(seen + 1, SeqCst); // changed
+            } else {
+                for _ in 0..3 {
+                    log.fetch_add(1, SeqCst); // changed
+                }
+            }
+            for _ in 0..20 {
+                own[number % 2].fetch_add(1, SeqCst);
+            }
+        })
+    });
+    threads.into_iter().for_each(|it| it.join().unwrap());
+    assert_eq!(shared[0].load(SeqCst), 2, "an update is lost");
+}
+
+/// The two orders that lose an update are among the first few near the change. Another change costs no execution, as its
+/// threads share nothing with these; and that what is not near the change repeats itself gives the search no turns.
+#[test]
+fn another_change_and_unchanged_code_cost_few_executions() {
+    let since = Since::new("others", &near_lines("// changed"));
+    let executions = |check: &Checker| {
+        let found = (0..20).map(|seed| {
+            let check = check.clone().seed(seed).max_executions(2_000);
+            let report = check.shorten(false).run(lost_update_beside_others);
+            assert_eq!(report.failures.len(), 1);
+            report.executions
+        });
+        found.sum::<u64>()
+    };
+    let without = executions(&Checker::new());
+    let with = executions(&since.of(Checker::new()));
+    assert!(2 * with <= without, "{with} with, {without} without");
+    assert!(with <= 20 * 6, "{with} executions for 20 failures");
 }
 
 /// The requirements of a story that are new, every third of those that it covers, and an earlier version that covered

@@ -11,6 +11,7 @@ mod engine_messages;
 mod estimates;
 mod manners;
 mod mutating;
+mod near_orders;
 mod paths;
 mod pointers;
 mod preemptions;

@@ -21,6 +21,10 @@ pub(crate) enum BadOption {
     Unknown(String),
     NoValue(String),
     BadSeeds(String),
+    /// The option, and the text that is not a number.
+    BadNumber(String, String),
+    UnknownPairs(String),
+    UnknownWay(String),
     UnknownStory(String),
     UnknownStrategy(UnknownName),
 }
@@ -32,6 +36,19 @@ impl fmt::Display for BadOption {
             BadOption::NoValue(option) => write!(f, "{option} takes a value"),
             BadOption::BadSeeds(text) => {
                 write!(f, "--seeds takes a number of at least 1, not `{text}`")
+            }
+            BadOption::BadNumber(option, text) => {
+                write!(f, "{option} takes a number, not `{text}`")
+            }
+            BadOption::UnknownPairs(text) => {
+                write!(f, "--pairs takes tuning, held-out or both, not `{text}`")
+            }
+            BadOption::UnknownWay(text) => {
+                let names: Vec<_> = crate::regression::WAYS
+                    .iter()
+                    .map(|way| way.name())
+                    .collect();
+                write!(f, "unknown way `{text}`; there are: {}", names.join(", "))
             }
             BadOption::UnknownStory(name) => {
                 write!(

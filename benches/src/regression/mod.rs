@@ -6,6 +6,8 @@
 
 mod change;
 mod near;
+mod options;
+mod pairs;
 mod unrelated;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,10 +16,10 @@ use std::time::Duration;
 use raddle::{Checker, Metric, Metrics, Strategy};
 use raddle_stories::Story;
 
-use crate::bugs::Options;
 use crate::measure::geometric_mean;
 use change::Change;
 use near::NearChange;
+pub(crate) use options::{Options, options};
 
 /// Maximum executions of one search.
 const CAP: u64 = 5_000;
@@ -28,7 +30,7 @@ const NO_LIMIT: Duration = Duration::from_secs(1_000_000);
 
 /// A way to search the later version.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Way {
+pub(crate) enum Way {
     /// As without `--since`.
     Auto,
     /// As with it.
@@ -42,15 +44,28 @@ enum Way {
     Near,
 }
 
-/// The ratio that is printed is that of the second to the first.
-const WAYS: [(Way, &str); 6] = [
-    (Way::Auto, "auto"),
-    (Way::Since, "since"),
-    (Way::Random, "random"),
-    (Way::Guided, "guided"),
-    (Way::Targets, "targets"),
-    (Way::Near, "near"),
+/// All ways.
+pub(crate) const WAYS: [Way; 6] = [
+    Way::Auto,
+    Way::Since,
+    Way::Random,
+    Way::Guided,
+    Way::Targets,
+    Way::Near,
 ];
+
+impl Way {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Way::Auto => "auto",
+            Way::Since => "since",
+            Way::Random => "random",
+            Way::Guided => "guided",
+            Way::Targets => "targets",
+            Way::Near => "near",
+        }
+    }
+}
 
 /// Returns the metrics of guided search.
 fn metrics() -> Metrics {
@@ -130,10 +145,11 @@ fn all(story: fn(), other: fn(), size: Size) -> impl Fn() + Send + Sync + 'stati
     }
 }
 
-/// Prints a line for each pair, then one for all, for programs of both sizes.
+/// Prints a line for each pair, then one for all, for programs of each size.
 pub(crate) fn run(options: &Options) {
-    compare(options, Size::Small);
-    compare(options, Size::Large);
+    for &size in &options.sizes {
+        compare(options, size);
+    }
 }
 
 fn compare(options: &Options, size: Size) {
@@ -141,64 +157,75 @@ fn compare(options: &Options, size: Size) {
         Size::Small => "regression",
         Size::Large => "regression-large",
     };
-    let names: Vec<_> = WAYS.iter().map(|(_, name)| *name).collect();
+    let ways: Vec<_> = options.ways.iter().map(|way| way.name()).collect();
     println!(
-        "{name} executions to the failure, median and 95th percentile: {}",
-        names.join(" ")
+        "{name} executions to the failure, mean (median/95th percentile): {}",
+        ways.join(" ")
     );
-    let (mut ratios, mut medians) = (Vec::new(), vec![Vec::new(); WAYS.len()]);
+    let mut ratios = Vec::new();
+    let mut means = vec![Vec::new(); options.ways.len()];
     let wanted = raddle_stories::all().into_iter();
     for story in wanted.filter(|story| options.programs.contains(&story.name)) {
         let (before, after) = (Pair::before(&story, size), Pair::after(&story, size));
-        let change = match Change::of(&before, &after, story.name) {
-            Some(change) => change,
-            None => {
-                println!(
-                    "{name} {} the change is in no line that a check sees",
-                    story.name
-                );
-                continue;
-            }
+        let Some(change) = Change::of(&before, &after, story.name) else {
+            let story = story.name;
+            println!("{name} {story} the change is in no line that a check sees");
+            continue;
         };
         let pair = Pair {
             story,
             size,
             change,
         };
-        let mut line = String::new();
-        let (mut means, mut missed) = (Vec::new(), Vec::new());
-        for (way, medians) in WAYS.iter().map(|(way, _)| *way).zip(&mut medians) {
-            let mut found: Vec<_> = (0..options.seeds)
-                .map(|seed| pair.first_failure(way, seed))
-                .collect();
+        let (mut line, mut missed) = (String::new(), Vec::new());
+        let mut mean_of = Vec::new();
+        for (&way, means) in options.ways.iter().zip(&mut means) {
+            let seeds = options.from..options.from + options.seeds;
+            let mut found: Vec<_> = seeds.map(|seed| pair.first_failure(way, seed)).collect();
             found.sort_unstable();
-            let at =
-                |percent: u64| found[(options.seeds * percent).div_ceil(100).max(1) as usize - 1];
-            line += &format!(" {}/{}", at(50), at(95));
-            medians.push(at(50) as f64);
-            missed.push(found.iter().filter(|&&found| found == CAP).count());
-            means.push(found.iter().sum::<u64>() as f64 / found.len() as f64);
+            let mean = found.iter().sum::<u64>() as f64 / found.len() as f64;
+            let [median, p95] = [50, 95].map(|percent| quantile(&found, percent));
+            line += &format!(" {mean:.1} ({median}/{p95})");
+            missed.push(
+                found
+                    .iter()
+                    .filter(|&&found| found == CAP)
+                    .count()
+                    .to_string(),
+            );
+            means.push(mean);
+            mean_of.push((way, mean));
         }
-        let ratio = means[1] / means[0];
+        let of = |wanted: Way| mean_of.iter().find(|(way, _)| *way == wanted);
+        let ratio = of(Way::Since)
+            .zip(of(Way::Auto))
+            .map(|(since, auto)| since.1 / auto.1);
+        let shown = ratio.map_or(String::new(), |ratio| format!(" ratio={ratio:.2}"));
         println!(
-            "{name} {}{line} ratio={ratio:.2} missed={}/{}",
-            pair.story.name, missed[0], missed[1]
+            "{name} {}{line}{shown} missed={}",
+            pair.story.name,
+            missed.join("/")
         );
-        ratios.push(ratio);
-    }
-    if ratios.is_empty() {
-        return;
+        ratios.extend(ratio);
     }
     ratios.sort_by(f64::total_cmp);
-    let at = |percent: usize| ratios[(ratios.len() * percent).div_ceil(100).max(1) - 1];
-    let geomeans: Vec<_> = (medians.iter().zip(names))
-        .map(|(medians, name)| format!("{name} {:.1}", geometric_mean(medians)))
+    let geomeans: Vec<_> = (means.iter().zip(ways))
+        .filter(|(means, _)| !means.is_empty())
+        .map(|(means, name)| format!("{name} {:.1}", geometric_mean(means)))
         .collect();
-    println!(
-        "{name} pairs={} geomean {}; mean executions with --since against without: median {:.2} p95 {:.2}",
-        ratios.len(),
-        geomeans.join(" "),
-        at(50),
-        at(95)
-    );
+    println!("{name} geometric means of means: {}", geomeans.join(" "));
+    if !ratios.is_empty() {
+        println!(
+            "{name} pairs={} mean executions with --since against without: geometric mean {:.2} median {:.2} p95 {:.2}",
+            ratios.len(),
+            geometric_mean(&ratios),
+            quantile(&ratios, 50),
+            quantile(&ratios, 95)
+        );
+    }
+}
+
+/// Returns a percentile of sorted numbers.
+fn quantile<T: Copy>(sorted: &[T], percent: usize) -> T {
+    sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1]
 }

@@ -131,28 +131,28 @@ fn samples_too(checker: &Checker) -> bool {
 
 /// Returns the strategies that `Auto` mixes.
 fn portfolio(checker: &Checker, places: &Arc<Places>) -> strategy::Portfolio {
-    let samplers = match samples_too(checker) {
-        true => auto_samplers(checker, checker.seed, places),
-        false => Vec::new(),
-    };
-    strategy::Portfolio::new(samplers, Some(sized_search(checker)), checker.seed)
+    let search = Some(sized_search(checker));
+    match samples_too(checker) {
+        true => sampling_portfolio(checker, checker.seed, search, places),
+        false => strategy::Portfolio::new(Vec::new(), search, checker.seed),
+    }
 }
 
-/// Returns the samplers of `Auto`. After a change of the program, those that prefer what is near it take turns
-/// with the others.
-fn auto_samplers(
+/// Returns the samplers of `Auto`, with a search if one is given. After a change of the program, those that prefer what
+/// is near it have most of the first turns.
+fn sampling_portfolio(
     checker: &Checker,
     seed: u64,
+    search: Option<strategy::Exhaustive>,
     places: &Arc<Places>,
-) -> Vec<Box<dyn raddle_engine::Strategy>> {
-    let all = samplers::all(seed);
+) -> strategy::Portfolio {
+    let portfolio = strategy::Portfolio::new(samplers::all(seed), search, seed);
     match checker.since.as_deref().map(Since::read) {
         Some(since) if !since.is_empty() => {
             let baseline = since.baseline(places);
-            let impact = since.impact(places);
-            samplers::alternating(samplers::near(baseline, impact, seed), all)
+            portfolio.focused(samplers::near(baseline, since.impact(places), seed))
         }
-        _ => all,
+        _ => portfolio,
     }
 }
 
@@ -183,10 +183,7 @@ pub(crate) fn sampler(
             let places = Arc::clone(places);
             Dispatcher::other(Adapter::new(schedulers, seed, worker, places))
         }
-        Strategy::Auto => {
-            let samplers = auto_samplers(checker, seed, places);
-            strategy::Portfolio::new(samplers, None, seed).into()
-        }
+        Strategy::Auto => sampling_portfolio(checker, seed, None, places).into(),
         Strategy::Coverage { metric } => guided(checker, *metric, seed, places).into(),
         sampled => (sampled.sampler().expect("a sampling strategy")).strategy(seed),
     }

@@ -2,7 +2,7 @@
 
 use raddle_engine::coverage::{Baseline, Metric, Metrics};
 use raddle_engine::strategy::{
-    CoverageGuided, History, Impact, Noise, Pct, Pos, Random, Surw, Urw,
+    CoverageGuided, History, Impact, NearOrders, NearWalk, Noise, Pct, Pos, Random, Surw, Urw,
 };
 
 /// Maximum depth of the bugs that `Auto` samples for; `Pct` rarely reaches deeper ones.
@@ -24,8 +24,9 @@ pub(crate) fn all(seed: u64) -> Vec<Box<dyn raddle_engine::Strategy>> {
     ]
 }
 
-/// Returns the samplers that prefer what is near a change of the program: preemptions near it, orders of the uses
-/// of one location or object that it uses, and requirements that are new.
+/// Returns the samplers that prefer what is near a change of the program, in the order of their turns: random orders of the
+/// operations near it and of what uses the same, each of these orders once, orders of what is near only, orders of the uses
+/// of one location or object, preemptions, and requirements that are new.
 pub(crate) fn near(
     baseline: Baseline,
     impact: Impact,
@@ -34,27 +35,13 @@ pub(crate) fn near(
     let seed = |number: usize| self::seed(seed, usize::MAX - number);
     let metrics = Metrics::SYNC_PAIR_DEF_USE | Metric::Adjacent;
     vec![
-        Box::new(Noise::near(impact.clone(), seed(0))),
-        Box::new(Surw::new(seed(1)).near(impact)),
-        Box::new(CoverageGuided::new(metrics, seed(2)).aiming(baseline)),
+        Box::new(NearWalk::new(impact.clone(), seed(0)).wide()),
+        Box::new(NearOrders::new(impact.clone(), seed(1))),
+        Box::new(NearWalk::new(impact.clone(), seed(2))),
+        Box::new(Surw::new(seed(3)).near(impact.clone())),
+        Box::new(Noise::near(impact, seed(4))),
+        Box::new(CoverageGuided::new(metrics, seed(5)).aiming(baseline)),
     ]
-}
-
-/// Returns a round of samplers in which `some` and `others` take turns, each as often as the longer list is
-/// long; strategies of the shorter list are not repeated.
-pub(crate) fn alternating(
-    some: Vec<Box<dyn raddle_engine::Strategy>>,
-    others: Vec<Box<dyn raddle_engine::Strategy>>,
-) -> Vec<Box<dyn raddle_engine::Strategy>> {
-    let (mut some, mut others) = (some.into_iter(), others.into_iter());
-    let mut all = Vec::new();
-    loop {
-        let next = [some.next(), others.next()];
-        if next.iter().all(Option::is_none) {
-            return all;
-        }
-        all.extend(next.into_iter().flatten());
-    }
 }
 
 /// Returns the seed of a worker's random choices; the first worker has the seed of the check. Well

@@ -6,6 +6,12 @@
 //! samplers repeat known classes, the more turns the search gets. So a small program is soon
 //! searched, and a large one is sampled from the first execution on. A class that was run before is
 //! not counted again.
+//!
+//! After a change of the program, *focused* samplers have most of the first turns, and half of the later ones. They run
+//! what is not near the change in one way only, so that they repeat classes of a program that is large: that gives the
+//! search no turns.
+
+use std::collections::VecDeque;
 
 use super::sampling;
 use crate::analysis::classes::Fingerprints;
@@ -33,10 +39,20 @@ const ESTIMATE_RUNS: u64 = 2_000;
 const MOST_KNOWN: usize = 1 << 20;
 /// Maximum number of consecutive turns of the search.
 const MOST_TURNS: u64 = 1 << 20;
+/// Number of first turns of which all but one in `FOCUS` are for focused samplers, if there are any; later one in two.
+const FOCUSED: u64 = 256;
+const FOCUS: u64 = 4;
 
 /// Samplers that take turns, with or without a search.
 pub struct Portfolio {
+    /// The samplers, then the focused ones.
     samplers: Vec<Box<dyn Strategy>>,
+    /// Number of those that are not focused.
+    unfocused: usize,
+    /// Indexes of focused samplers that have executions left, in the order of their turns.
+    focus: VecDeque<usize>,
+    /// Number of turns since the focused samplers had their first.
+    focus_turns: u64,
     search: Option<Exhaustive>,
     rng: Rng,
     /// Number of executions that all samplers have learned from.
@@ -58,7 +74,10 @@ impl Portfolio {
     /// Creates a portfolio of samplers, in the order of their turns, and a search.
     pub fn new(samplers: Vec<Box<dyn Strategy>>, search: Option<Exhaustive>, seed: u64) -> Self {
         Portfolio {
+            unfocused: samplers.len(),
             samplers,
+            focus: VecDeque::new(),
+            focus_turns: 0,
             search,
             rng: Rng::new(seed),
             lessons: 0,
@@ -69,6 +88,13 @@ impl Portfolio {
             given: 1,
             next_sampler: 0,
         }
+    }
+
+    /// Adds focused samplers, in the order of their turns.
+    pub fn focused(mut self, samplers: Vec<Box<dyn Strategy>>) -> Self {
+        self.samplers.extend(samplers);
+        self.focus = (self.unfocused..self.samplers.len()).collect();
+        self
     }
 
     /// Returns the search, if there is one.
@@ -113,14 +139,14 @@ impl Portfolio {
             return true;
         }
         // A search that takes much memory would never end; it goes on if samplers repeat classes.
-        self.samplers.is_empty() || self.runs > FIRST && !is_large && self.rng.below(SEARCH) == 0
+        self.unfocused == 0 || self.runs > FIRST && !is_large && self.rng.below(SEARCH) == 0
     }
 
     /// Records the fingerprint of an execution. If a sampler repeated a known one, the search gets
     /// more turns, until samplers find new ones again.
     fn share_out(&mut self, sources: u64) {
         let is_new = self.known.len() == MOST_KNOWN || self.known.insert(sources);
-        if self.turn == self.samplers.len() {
+        if self.turn >= self.unfocused {
             return;
         }
         self.given = match is_new {
@@ -135,13 +161,40 @@ impl Portfolio {
     /// Returns the next sampler; each has one turn in a round.
     fn next(&mut self) -> usize {
         let next = self.next_sampler;
-        self.next_sampler = (next + 1) % self.samplers.len();
+        self.next_sampler = (next + 1) % self.unfocused;
         next
+    }
+
+    /// Begins an execution of a focused sampler, if one of them has the next turn.
+    fn begin_focused(&mut self) -> bool {
+        let estimates = |search: &Exhaustive| search.is_estimating();
+        if self.focus.is_empty() || self.owed > 0 || self.search.as_ref().is_some_and(estimates) {
+            return false;
+        }
+        self.focus_turns += 1;
+        let share = match self.focus_turns {
+            ..=FOCUSED => FOCUS,
+            _ => 2,
+        };
+        if self.focus_turns.is_multiple_of(share) {
+            return false;
+        }
+        while let Some(next) = self.focus.pop_front() {
+            if self.samplers[next].begin() {
+                self.focus.push_back(next);
+                self.turn = next;
+                return true;
+            }
+        }
+        false
     }
 }
 
 impl Strategy for Portfolio {
     fn begin(&mut self) -> bool {
+        if self.begin_focused() {
+            return true;
+        }
         self.turn = match self.searches() {
             true => self.samplers.len(),
             false => self.next(),

@@ -24,6 +24,11 @@ impl Thing {
         }
     }
 
+    /// Returns a number that no other thing of the execution has.
+    pub(crate) fn index(self) -> usize {
+        self.0
+    }
+
     /// True when the operation uses it.
     pub(crate) fn is_used_by(self, operation: &Operation) -> bool {
         Thing::of(operation) == Some(self)

@@ -22,6 +22,7 @@ mod rust_regions;
 mod rust_std;
 mod rust_tests;
 mod rust_twins;
+mod since;
 mod substrate;
 mod threads;
 mod undoing;

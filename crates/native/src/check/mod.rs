@@ -162,6 +162,9 @@ fn read_settings() -> Native {
     })
 }
 
+/// Names the file with what is known of an earlier version of the program.
+const SINCE: &str = "RADDLE_SINCE";
+
 fn checker(program: &'static NativeProgram, name: &str, settings: Native) -> Checker {
     let memory = match settings.memory {
         None | Some(MemoryModel::Sc) => Memory::Sc,
@@ -171,6 +174,8 @@ fn checker(program: &'static NativeProgram, name: &str, settings: Native) -> Che
     Checker::new()
         .of_program(program)
         .named(name)
+        // A run that is compared with an earlier version begins with what failed there.
+        .known_schedules(std::env::var_os(SINCE).is_some())
         .stack_size(stack::STACK)
         .memory(memory)
 }

@@ -29,6 +29,7 @@ pages! {
     linearizability = "linearizability.md"
     predictions = "predictions.md"
     reached = "reached.md"
+    properties = "properties.md"
     branches = "branches.md"
     race_classes = "race-classes.md"
     coverage = "coverage.md"

@@ -5,8 +5,10 @@
 
 mod alternatives_random;
 mod axioms;
+mod behaviours;
 mod branches;
 mod brute_force;
+mod class_orders;
 mod engine_messages;
 mod estimates;
 mod manners;

@@ -270,3 +270,17 @@ fn what_receives_are_offered_is_what_happens() {
     println!("{receives} receives, {alternatives} alternatives");
     assert!(alternatives > receives, "somebody has a choice");
 }
+
+#[test]
+fn classes_have_the_orders_of_all_their_schedules() {
+    let mut exact = 0;
+    let suite = Suite::new(30, 22);
+    suite.run(Program::random, |program, _| {
+        let compared =
+            crate::class_orders::compared(&checker(program), Memory::Rc11, || program.run());
+        exact += u32::from(compared.is_some_and(|(is_exact, _)| is_exact));
+        compared.map(|_| ()).into()
+    });
+    println!("{exact} programs with exact orders");
+    assert!(!suite.is_usual() || exact > 20);
+}

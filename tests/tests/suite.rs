@@ -20,6 +20,7 @@ mod near_change;
 mod ourselves;
 mod pages;
 mod ported;
+mod properties;
 mod race_classes;
 mod reached;
 mod replaying;

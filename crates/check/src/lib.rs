@@ -11,7 +11,9 @@ pub mod scheduler;
 mod settings;
 
 pub use driver::alternatives::{AlternativeList, AlternativeTerms};
+pub use driver::behaviour::Behaviour;
 pub use driver::check::{check, replay, run_observed, with_mutant};
+pub use driver::conformance::{Conformance, Feasibility, SequenceResult};
 // Types that a check returns and that a program under test names.
 pub use raddle_report::{Failure, FailureKind, Layout, Place, Report};
 pub use settings::checker::Checker;

@@ -1,5 +1,6 @@
 //! The exploration of one worker: runs, checks, and asks the strategy for the next execution.
 
+use crate::analysis::behaviour::judge::{self, Properties};
 use crate::analysis::check::{self, Finding};
 use crate::analysis::classes::{Classes, Novelty, Unseen};
 use crate::analysis::outlook::Growth;
@@ -75,6 +76,7 @@ pub struct Exploration {
     /// Number of classes when repetitions began to be expected.
     counted: Option<u64>,
     seen: Classes,
+    properties: Option<Properties>,
 }
 
 /// The counts of an exploration, to be added to those of another.
@@ -142,7 +144,13 @@ impl Exploration {
             sampled: false,
             gave_up: false,
             seen: Classes::default(),
+            properties: None,
         }
+    }
+
+    /// Sets properties that every execution must fulfil.
+    pub fn set_properties(&mut self, properties: Properties) {
+        self.properties = Some(properties);
     }
 
     /// Counts classes by comparing fingerprints, because another strategy will follow.
@@ -247,6 +255,13 @@ impl Exploration {
             }
         }
         let mut finding = check::check(execution, ending, self.world.most_events()).map(Box::new);
+        if let Some(properties) = &self.properties
+            && finding.is_none()
+            && !matches!(ending, Ending::Discarded)
+        {
+            let violation = judge::of_run(execution, ending, properties);
+            finding = violation.map(|violation| Box::new(Finding::Property(violation)));
+        }
         self.gave_up |= progress.gave_up;
         self.cut_short |= progress.gave_up;
         if progress.gave_up && matches!(finding.as_deref(), Some(Finding::TooManyEvents { .. })) {

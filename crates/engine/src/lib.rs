@@ -24,7 +24,7 @@ pub use analysis::alternatives;
 pub use analysis::classes::Unseen;
 pub use analysis::outlook::{Growth, Outlook, Trend};
 pub use analysis::{
-    branches, check, coverage, load_buffering, manners, minimise, partial, race_kinds,
+    behaviour, branches, check, coverage, load_buffering, manners, minimise, partial, race_kinds,
 };
 pub use base::ids::{CellId, EventId, LocationId, ObjectId, PortListId, SiteId, ThreadId};
 pub use base::outcome::{Outcome, Resolution};
@@ -32,7 +32,7 @@ pub use base::reply::{Exchange, Grant, Received, Reply};
 pub use explore::{CutCounts, Exploration, Limits, Tally};
 pub use model::change::{Change, ChangedSite};
 pub use model::choice::Choice;
-pub use model::declared::{Block, DataSet, DataUse, Datum, Declared};
+pub use model::declared::{Block, DataSet, DataUse, Datum, Declared, EventLabel};
 pub use model::ending::{Divergence, Ending, Record};
 pub use model::estimate::Estimate;
 pub use model::event::Event;

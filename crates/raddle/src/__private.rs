@@ -50,6 +50,13 @@ pub fn is_checked() -> bool {
     raddle_check::runtime::current().is_some()
 }
 
+/// Labels the last operation of the calling thread, if the check records labels.
+pub fn label_event(text: impl FnOnce() -> String) {
+    if let Some(context) = raddle_check::runtime::current() {
+        context.label_event(text);
+    }
+}
+
 /// Notes that the running execution came to a marked state, if there is one.
 #[track_caller]
 pub fn pass(name: &'static str, holds: bool) {

@@ -10,6 +10,7 @@ mod choose;
 mod declared;
 #[cfg(feature = "check")]
 mod entered;
+mod event;
 pub mod future;
 pub mod hint;
 mod ignored;
@@ -49,13 +50,22 @@ pub use linearizable::{Linearizable, LinearizableReport};
 #[cfg(feature = "check")]
 #[doc(inline)]
 pub use raddle_check::{
-    AlternativeList, AlternativeTerms, Checker, Classes, Level, Memory, Reduction, Strategy,
-    UnknownName, check, scheduler, scheduler::Scheduler,
+    AlternativeList, AlternativeTerms, Behaviour, Checker, Classes, Conformance, Feasibility,
+    Level, Memory, Reduction, SequenceResult, Strategy, UnknownName, check, scheduler,
+    scheduler::Scheduler,
 };
 #[cfg(feature = "check")]
 pub use raddle_engine::alternatives::{
     Alternative, AlternativeChoice, AlternativeError, AlternativeReceive, AlternativeSource, Point,
 };
+#[cfg(feature = "check")]
+pub use raddle_engine::behaviour::formula::Property;
+#[cfg(feature = "check")]
+pub use raddle_engine::behaviour::graph::{
+    AutError, BehaviourEnding, BehaviourGraph, BehaviourState, BehaviourTransition,
+};
+#[cfg(feature = "check")]
+pub use raddle_engine::behaviour::sequences::{GivenSequences, SequencesError};
 #[cfg(feature = "check")]
 pub use raddle_engine::coverage::{Metric, Metrics};
 #[cfg(feature = "check")]
@@ -71,9 +81,10 @@ pub use raddle_report::{
     Advice, Branch, BranchChoice, BranchGraph, BranchGuidelines, BranchOutcome, BranchSource,
     BranchStep, Branches, CellAccess, ClassGrowth, CodePlace, Completeness, Consistency, Coverage,
     CoverageCounts, CoverageGoal, CoverageGrowth, Covered, CriticalPair, Earlier, Effect, Estimate,
-    Failure, FailureKind, Guarantee, Layout, Mark, Minimised, OneSidedResult, Place, Prospect,
-    Race, RaceAccess, Reached, ReachedStates, Receive, RecordedExecution, Report, Search,
-    SearchLimit, Source, StdTrace, Trace, TraceSpan, TraceStep, TraceThread, Unseen, Wait,
+    Failure, FailureKind, Guarantee, Layout, Mark, Minimised, OneSidedResult, Place,
+    PropertyResult, PropertyVerdict, Prospect, Race, RaceAccess, Reached, ReachedStates, Receive,
+    RecordedExecution, Report, Search, SearchLimit, Source, StdTrace, Trace, TraceSpan, TraceStep,
+    TraceThread, Unseen, Wait,
 };
 
 /// Names of an earlier release, kept for one more release.

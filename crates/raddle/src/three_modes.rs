@@ -389,6 +389,7 @@ pub(crate) fn unsafe_cell() -> String {
 pub(crate) fn label() -> String {
     let lock = Mutex::new(0);
     raddle::label!("count", &lock);
+    raddle::event!("made {}", "count");
     lock.into_inner().unwrap().to_string()
 }
 

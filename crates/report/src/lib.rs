@@ -11,6 +11,7 @@ mod render;
 mod words;
 
 pub use data::advice::{Advice, ClassGrowth, Prospect};
+pub use data::alternatives::{ListedAlternatives, ListedReceive, ListedSource, ListedStep};
 pub use data::branches::{
     Branch, BranchChoice, BranchGraph, BranchGuidelines, BranchOutcome, BranchSource, BranchStep,
     Branches, OneSidedResult,
@@ -29,6 +30,7 @@ pub use data::insight::{
 };
 pub use data::limit::SearchLimit;
 pub use data::place::{CodePlace, Place};
+pub use data::properties::{PropertyResult, PropertyVerdict};
 pub use data::reached::{Reached, ReachedStates};
 pub use data::report::{Consistency, Report, Search};
 pub use data::trace::{CellAccess, Trace, TraceSpan, TraceStep, TraceThread};

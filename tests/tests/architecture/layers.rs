@@ -67,6 +67,7 @@ pub(super) const CRATES: &[(&str, &[Layer])] = &[
             ("future", &["sync", "thread", "plain"]),
             ("declared", &["__private"]),
             ("label", &["__private"]),
+            ("event", &["__private"]),
             ("reached", &["__private"]),
             ("monitor", &["plain", "labelled"]),
             ("port", &["mailbox", "plain", "labelled"]),

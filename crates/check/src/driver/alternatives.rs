@@ -7,9 +7,12 @@ use std::num::NonZeroUsize;
 use raddle_engine::alternatives::{self, Alternative, AlternativeChoice, Point};
 use raddle_report::{Failure, Report};
 
+use crate::driver::run::Stopped;
 use crate::driver::worker::Worker;
+use crate::explain;
+use crate::persist::events;
 use crate::settings::checker::Checker;
-use crate::settings::options::Strategy;
+use crate::settings::options::{Level, Strategy};
 
 /// Number of executions whose possible sources are computed; later executions add only the sources
 /// they had.
@@ -67,7 +70,27 @@ impl AlternativeTerms {
     }
 }
 
+/// Variable by which `cargo raddle alternatives` asks for the list of one execution: empty, or the point of a write.
+const VARIABLE: &str = "RADDLE_ALTERNATIVES";
+
 impl Checker {
+    /// Makes the check run one execution, if the environment asks for its alternatives.
+    pub(crate) fn prepare_listing(&mut self) {
+        let Some(target) = std::env::var_os(VARIABLE).filter(|_| events::are_wanted()) else {
+            return;
+        };
+        self.lists_alternatives = Some(target.to_string_lossy().into_owned());
+        self.strategy = Strategy::Delay { bound: 0 };
+        self.max_executions = Some(1);
+        self.workers = NonZeroUsize::MIN;
+        self.names_variables = true;
+        self.known_schedules = false;
+        self.predictions = Level::Allow;
+        self.require = None;
+        self.verify_completeness = false;
+        self.branches = false;
+    }
+
     /// Runs every class of executions of `body`, within the budget, and lists the possible sources
     /// of its receives. They are the writes of each read, the releases of each lock, and the
     /// messages of each receive. To run one of these alternatives, use [`Strategy::Directed`].
@@ -101,7 +124,8 @@ impl Checker {
         let mut executions = 0;
         let report = self.run_observed(
             &body,
-            Some(&mut |execution| {
+            Some(&mut |stopped: Stopped<'_>| {
+                let execution = stopped.execution;
                 executions += 1;
                 let all = match executions <= ASKED {
                     true => alternatives::of(execution, model),
@@ -137,6 +161,22 @@ impl Checker {
     #[track_caller]
     pub fn futures(self, body: impl Fn() + Send + Sync) -> AlternativeList {
         self.alternatives(body)
+    }
+}
+
+impl Worker<'_, '_> {
+    /// Writes the alternatives of the execution that has just stopped.
+    #[cold]
+    pub(super) fn list_alternatives(&self) {
+        let (Some(target), Some(check)) = (&self.checker.lists_alternatives, &self.fatal.check)
+        else {
+            return;
+        };
+        let target = Some(target.as_str()).filter(|target| !target.is_empty());
+        let list = self.context.with_execution(|execution, _| {
+            explain::alternatives::list(execution, &self.context, self.checker, target)
+        });
+        events::alternatives(check, &list);
     }
 }
 

@@ -53,7 +53,10 @@ pub fn run_observed(
     body: impl Fn() + Send + Sync,
     observer: &mut (dyn FnMut(&Execution) + Send),
 ) -> Report {
-    checker.run_observed(&body, Some(observer))
+    checker.run_observed(
+        &body,
+        Some(&mut |stopped: run::Stopped<'_>| observer(stopped.execution)),
+    )
 }
 
 /// Changes operations of the program, for raddle's own tests.
@@ -173,12 +176,13 @@ impl Checker {
         }
         self.prepare_total_replay()
             .unwrap_or_else(|error| panic!("raddle: {error}"));
-        if self.branches {
+        if self.branches || self.has_properties() {
             self.workers = NonZeroUsize::MIN;
         }
         let running = RunningCheck::starting(&self);
         environment::apply_replay(&mut self, &running)
             .unwrap_or_else(|error| panic!("raddle: {error}"));
+        self.prepare_listing();
         self.validate();
         let place = std::panic::Location::caller();
         let name = running.name.clone();

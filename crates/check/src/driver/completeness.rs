@@ -10,7 +10,7 @@ use raddle_engine::{Execution, Schedule};
 use raddle_report::{Completeness, Guarantee, Report};
 
 use crate::driver::phases;
-use crate::driver::run::{self, Observer};
+use crate::driver::run::{self, Observer, Stopped};
 use crate::runtime::deadline::Deadline;
 use crate::settings::checker::{Checker, WholeCheck};
 use crate::settings::options::{Level, Memory, Strategy};
@@ -60,10 +60,10 @@ pub(crate) fn run_and_verify(
 ) -> Report {
     let deadline = phases::deadline(checker, Instant::now());
     let mut classes = Classes::default();
-    let mut report = search(&mut |execution| {
-        classes.add(execution);
+    let mut report = search(&mut |stopped: Stopped<'_>| {
+        classes.add(stopped.execution);
         if let Some(observer) = &mut observer {
-            observer(execution);
+            observer(stopped);
         }
     });
     if let Some(reason) = why_not(checker, &report) {
@@ -125,11 +125,12 @@ fn enumerate(
         leaks: Level::Allow,
         predictions: Level::Allow,
         branches: false,
+        properties: Vec::new(),
         known_schedules: false,
         ..checker.clone()
     };
     let mut all = Classes::default();
-    let observer: Observer<'_> = &mut |execution| all.add(execution);
+    let observer: Observer<'_> = &mut |stopped: Stopped<'_>| all.add(stopped.execution);
     let report = run::run(&enumeration, None, body, place, Some(observer));
     let ended = !matches!(report.guarantee(), Guarantee::Sampled);
     (report.executions, all, ended)

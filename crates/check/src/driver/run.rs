@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use raddle_engine::coverage::Standing;
 use raddle_engine::strategy::{Bound, Delay, Dispatcher};
-use raddle_engine::{CheckName, Execution, Exploration};
+use raddle_engine::{CheckName, Ending, Execution, Exploration};
 use raddle_report::{
     Alone, Coverage, Failure, FailureKind, Guarantee, Names, Report, SearchLimit, Trace,
 };
@@ -43,8 +43,16 @@ const FEW: u64 = 10;
 /// Maximum number of failures whose alternatives are listed.
 const MAX_LISTED: usize = 16;
 
+/// An execution that has stopped and counts.
+#[derive(Clone, Copy)]
+pub(crate) struct Stopped<'a> {
+    pub(crate) execution: &'a Execution,
+    pub(crate) ending: &'a Ending,
+    pub(crate) places: &'a Places,
+}
+
 /// Receives every execution that counts when it has stopped.
-pub(crate) type Observer<'a> = &'a mut (dyn FnMut(&Execution) + Send);
+pub(crate) type Observer<'a> = &'a mut (dyn FnMut(Stopped<'_>) + Send);
 
 /// Runs the check.
 #[track_caller]
@@ -133,16 +141,16 @@ pub(crate) fn run_reporting(
     let operations = ReachedOperations::of(checker, &places);
     #[cfg(unix)]
     let sum = shared_search::SumAlone::wanted(checker, name.as_ref());
-    let observe = |execution: &Execution| {
+    let observe = |stopped: Stopped<'_>| {
         if let Some(observer) = &observer {
-            observer.lock().unwrap_or_else(PoisonError::into_inner)(execution);
+            observer.lock().unwrap_or_else(PoisonError::into_inner)(stopped);
         }
         if let Some(operations) = &operations {
-            operations.see(execution);
+            operations.see(stopped.execution);
         }
         #[cfg(unix)]
         if let Some(sum) = &sum {
-            sum.see(execution);
+            sum.see(stopped.execution);
         }
     };
     #[cfg(unix)]
@@ -166,7 +174,8 @@ pub(crate) fn run_reporting(
     #[cfg(unix)]
     let mut shared = {
         let places = worker.context.places();
-        shared_search::connect(checker, name.as_ref(), observer.is_some(), &places)
+        let is_observed = observer.is_some() || checker.has_properties();
+        shared_search::connect(checker, name.as_ref(), is_observed, &places)
     };
     #[cfg(unix)]
     let is_shared = shared.is_some();
@@ -251,6 +260,9 @@ pub(crate) fn run_reporting(
         worker.report_unconfirmed();
     } else if !worker.is_over && !events::is_interrupted() {
         worker.confirm_kinds(body, place);
+    }
+    if !events::is_interrupted() {
+        worker.confirm_properties(body, place);
     }
     // A search that has run every class has run one order of a free and a use in each.
     let goes_on = worker.report.failures.is_empty() || checker.keep_going;
@@ -358,6 +370,7 @@ fn finish(
         has_foreign_threads,
         mut shared_locals,
         mut reached,
+        properties,
         counted_elsewhere,
         recording,
         ..
@@ -529,6 +542,7 @@ fn finish(
     }
     report.set_modelled(checker.program.modelled());
     report.set_reached(reached);
+    report.set_properties(properties.map_or_else(Vec::new, |judged| judged.finish()));
     report.elapsed = start.elapsed();
     report
 }

@@ -24,11 +24,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use raddle_engine::frontier::Item;
-use raddle_engine::{CheckName, Execution, Exploration};
+use raddle_engine::{CheckName, Exploration};
 use raddle_report::exchange::{FromCheck, Part, PartResults, SharedSearch, ToCheck};
 
 use crate::driver::early_frees::Suspected;
 use crate::driver::phases::{self, Budget, Patience};
+use crate::driver::run::Stopped;
 use crate::driver::work_pool::EndReason;
 use crate::driver::worker::Worker;
 use crate::driver::workers::Job;
@@ -397,10 +398,10 @@ fn explore(
 }
 
 /// Returns an observer that adds the fingerprints of executions.
-fn summing(sum: &AtomicU64) -> impl Fn(&Execution) + Sync + '_ {
+fn summing(sum: &AtomicU64) -> impl Fn(Stopped<'_>) + Sync + '_ {
     // Sums of upper halves do not overflow.
-    |execution| {
-        sum.fetch_add(execution.fingerprint() >> 32, Relaxed);
+    |stopped| {
+        sum.fetch_add(stopped.execution.fingerprint() >> 32, Relaxed);
     }
 }
 

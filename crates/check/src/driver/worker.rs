@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use raddle_engine::check::Finding;
 use raddle_engine::coverage::Coverage;
-use raddle_engine::{Ending, Execution, Exploration, Record, Tally, strategy};
+use raddle_engine::{Ending, Exploration, Record, Tally, strategy};
 use raddle_report::{Failure, FailureKind, ReachedStates, RecordedExecution, Report, Search};
 
 use crate::driver::auto::{Done, Fit};
@@ -17,6 +17,8 @@ use crate::driver::early_frees::Suspected;
 use crate::driver::ignored::IgnoredReads;
 use crate::driver::phases::{Budget, Patience, max_runs};
 use crate::driver::predictions::Predictions;
+use crate::driver::properties::JudgedProperties;
+use crate::driver::run::Stopped;
 use crate::driver::saturation::Saturation;
 use crate::driver::status::{Numbers, Status};
 use crate::driver::suspicions::Suspect;
@@ -55,7 +57,7 @@ pub(crate) struct Worker<'a, 'o> {
     pub(crate) is_over: bool,
     /// Reports progress.
     pub(crate) status: Option<Status>,
-    pub(crate) observer: Option<&'o (dyn Fn(&Execution) + Sync)>,
+    pub(crate) observer: Option<&'o (dyn Fn(Stopped<'_>) + Sync)>,
     /// The coverage of its executions, if measured.
     pub(crate) coverage: Option<Box<Coverage>>,
     /// Records for the history of the check.
@@ -76,6 +78,8 @@ pub(crate) struct Worker<'a, 'o> {
     pub(super) recording: Option<Box<Recording>>,
     /// Races that other executions may have.
     pub(crate) predictions: Predictions,
+    /// Judgements about the properties of the check, if it has any.
+    pub(crate) properties: Option<Box<JudgedProperties>>,
     /// Executions that are repeated with other values of ignored locations.
     pub(super) ignored: Option<IgnoredReads>,
     /// A failure that was just added to the report.
@@ -159,6 +163,7 @@ impl<'a> Worker<'a, '_> {
             early_frees: Suspected::default(),
             recording: checker.branches.then(Box::default),
             predictions: Predictions::default(),
+            properties: JudgedProperties::of(checker),
             ignored: None,
             found: None,
             known_elsewhere: Vec::new(),
@@ -270,19 +275,33 @@ impl<'a> Worker<'a, '_> {
             if let Some(observer) = self.observer
                 && counts()
             {
-                context.with_execution(|execution, _| observer(execution));
+                let places = context.places();
+                context.with_exploration(|exploration| {
+                    observer(Stopped {
+                        execution: exploration.execution(),
+                        ending: exploration.ending(),
+                        places: &places,
+                    });
+                });
             }
             if let Some(coverage) = &mut self.coverage
                 && counts()
             {
                 context.with_execution(|execution, _| coverage.note(execution));
             }
-            self.context.end_states(counts());
-            if self.recording.is_some() && counts() {
+            let is_counted = counts();
+            self.context.end_states(is_counted);
+            if self.recording.is_some() && is_counted {
                 self.record_branches();
+            }
+            if self.checker.lists_alternatives.is_some() && is_counted {
+                self.list_alternatives();
             }
             if finding.is_none() {
                 finding = self.context.end_program();
+            }
+            if self.properties.is_some() && is_counted {
+                self.judge_properties(finding.as_deref());
             }
             let mut is_foreign = false;
             if let Some(used) = self.context.foreign_use() {
@@ -316,6 +335,8 @@ impl<'a> Worker<'a, '_> {
                 None => over = self.examine(name),
             }
             self.context.clean_up();
+            let is_judged = self.properties.is_some() && !over && !self.checker.keep_going;
+            over = over || is_judged && self.confirm_properties(body, place);
             over = over || self.ignored.is_some() && self.check_ignored(body, place, name);
             if over && let Some(slot) = &self.slot {
                 slot.pool.shared.end(EndReason::Failure, slot.number);
@@ -622,6 +643,9 @@ impl<'a> Worker<'a, '_> {
         });
         if failure.kind == FailureKind::DataRace {
             failure.notes.extend(self.checker.program.race_note());
+        }
+        if let Some(properties) = &self.properties {
+            failure.notes.extend(properties.notes(finding));
         }
         if context.has_failed_at_end() {
             failure.notes.push(FOUND_AT_END.to_owned());

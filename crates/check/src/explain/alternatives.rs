@@ -5,9 +5,13 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use raddle_engine::alternatives::{self, Alternative, Budget, Candidate};
+use raddle_engine::memory::happens_before::EventOrder;
 use raddle_engine::strategy::{Dispatcher, Replay};
 use raddle_engine::{Execution, Exploration, Operation, Schedule};
-use raddle_report::{Failure, FailureKind, Receive, Source, Trace};
+use raddle_report::{
+    Failure, FailureKind, ListedAlternatives, ListedReceive, ListedSource, ListedStep, Receive,
+    Source, Trace,
+};
 
 use crate::explain::fatal_report::FatalReport;
 use crate::persist::saved;
@@ -66,6 +70,86 @@ pub(crate) fn fill(
     context.clean_up();
 }
 
+/// Lists the alternatives of an execution that has stopped. `target` is the point of a write whose steps are listed too.
+pub(crate) fn list(
+    execution: &Execution,
+    context: &Context,
+    checker: &Checker,
+    target: Option<&str>,
+) -> ListedAlternatives {
+    let whole = Trace::of(execution, context);
+    let listed = |position: usize| {
+        let step = &whole.steps[position];
+        ListedStep {
+            thread: whole.threads[step.thread].title().to_owned(),
+            what: step.what.clone(),
+            place: step.place.clone(),
+        }
+    };
+    let events = &execution.events;
+    let at = |id| events.iter().position(|event| event.id == id);
+    let receive = |receive: alternatives::Receive| {
+        let position = receive.position;
+        let seen = alternatives::seen(&events[position]);
+        let source = |candidate: &Candidate, is_undecided| {
+            let choice = alternatives::choice(execution, position, *candidate);
+            let taken = candidate.source.and_then(at);
+            let source = taken.map(|taken| (taken, &whole));
+            ListedSource {
+                what: words(&events[position].operation, *candidate, source),
+                place: taken.and_then(|taken| whole.steps[taken].place.clone()),
+                is_seen: seen == Some(*candidate),
+                is_undecided,
+                alternative: choice.map(|choice| Alternative::new().with(choice).to_string()),
+            }
+        };
+        let alternatives = receive.alternatives.iter().map(|one| source(one, false));
+        let undecided = receive.undecided.iter().map(|one| source(one, true));
+        ListedReceive {
+            sources: alternatives.chain(undecided).collect(),
+            step: listed(position),
+        }
+    };
+    let budget = Budget {
+        work: WORK,
+        ..Budget::default()
+    };
+    let mut found = alternatives::of_some(execution, checker.memory.model(), budget);
+    found.sort_by_key(|receive| receive.position);
+    let is_read = |id| {
+        let mut reads = events
+            .iter()
+            .filter(|event| !matches!(event.operation, Operation::Store { .. }));
+        reads.any(|event| event.source == Some(id))
+    };
+    let stores = (0..events.len()).filter(|&position| {
+        let event = &events[position];
+        matches!(event.operation, Operation::Store { .. }) && !is_read(event.id)
+    });
+    let steps = target.and_then(|target| {
+        let point = |position: usize| {
+            let point = alternatives::send(execution, position)?;
+            Some(format!(
+                "{} {} {}",
+                point.thread, point.thing, point.occurrence
+            ))
+        };
+        let target =
+            (0..events.len()).find(|&position| point(position).as_deref() == Some(target))?;
+        let order = EventOrder::of_causes(execution);
+        let before = (0..events.len()).filter(|&position| {
+            position == target || order.has(events[position].id, events[target].id)
+        });
+        Some(before.map(listed).collect())
+    });
+    ListedAlternatives {
+        is_cut: events.len() > MAX_EVENTS,
+        receives: found.into_iter().map(receive).collect(),
+        unread: stores.map(listed).collect(),
+        steps,
+    }
+}
+
 /// True when one execution shows a failure of this kind and can be replayed.
 fn has_alternatives(kind: FailureKind) -> bool {
     matches!(
@@ -84,6 +168,7 @@ fn has_alternatives(kind: FailureKind) -> bool {
             | FailureKind::Livelock
             | FailureKind::ThreadOutlives
             | FailureKind::DataRace
+            | FailureKind::Property
     )
 }
 

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use raddle_engine::CheckName;
 use raddle_report::event::{Event, Finished, Happening, Mutants, Progress, Requirements};
-use raddle_report::{Failure, Report, Trace};
+use raddle_report::{Failure, ListedAlternatives, Report, Trace};
 
 #[cfg(unix)]
 use crate::persist::descriptors::out_of_the_way;
@@ -115,6 +115,11 @@ pub(crate) fn requirements(check: &CheckName, requirements: Requirements) {
 /// Writes the execution of a replay, failing or not.
 pub(crate) fn replayed(check: &CheckName, trace: &Trace) {
     write(check, Happening::Replayed { trace });
+}
+
+/// Writes the alternatives of one execution.
+pub(crate) fn alternatives(check: &CheckName, list: &ListedAlternatives) {
+    write(check, Happening::Alternatives { list });
 }
 
 fn finished(check: &CheckName, report: &Report) {

@@ -30,6 +30,23 @@ impl Context {
         self.with_world(|world| world.keep_accesses(keep));
     }
 
+    /// Sets whether labels of events are recorded.
+    pub(crate) fn set_keeps_labels(&self, keeps: bool) {
+        self.keeps_labels.set(keeps);
+    }
+
+    /// Labels the last event of the calling thread. `text` runs outside of the check, so that it performs no operation,
+    /// and only if labels are recorded.
+    pub fn label_event(&self, text: impl FnOnce() -> String) {
+        if !self.keeps_labels.get() || self.has_stopped() {
+            return;
+        }
+        let thread = self.thread();
+        let text = outside(text);
+        let _aside = alloc::aside();
+        self.with_world(|world| world.label_event(thread, text));
+    }
+
     /// Records that the calling thread enters a block; `None` if nothing is recorded.
     pub fn enter_block(
         &self,

@@ -176,6 +176,8 @@ pub struct Context {
     ignores: Cell<bool>,
     /// True when declarations and uses of the data in locks are recorded.
     keeps_data_uses: Cell<bool>,
+    /// True when labels of events are recorded.
+    keeps_labels: Cell<bool>,
     /// Values whose parts the program declares to belong together: the execution, a name and addresses.
     structs: RefCell<Vec<(u64, String, std::ops::Range<usize>)>>,
     /// Registers the stamps of the check; `None` for programs that do not use raddle's types.
@@ -239,6 +241,7 @@ impl Context {
             ignores: Cell::new(false),
             reuses_memory: Cell::new(false),
             keeps_data_uses: Cell::new(false),
+            keeps_labels: Cell::new(false),
             structs: RefCell::default(),
             registration: RefCell::new(registration),
             intrusions: intrusions.unwrap_or_default(),

@@ -12,7 +12,10 @@ use std::sync::Arc;
 
 pub use raddle_engine::ThreadId;
 pub use raddle_engine::strategy::Randomness;
-pub use view::{Ended, Event, Events, Finished, Operation, OperationKind, Target, Thread, View};
+pub use view::{
+    Class, Ended, Event, Events, Finished, HappensBefore, Operation, OperationKind, Target, Thread,
+    View,
+};
 
 /// Chooses the next thread: a strategy of your own, for
 /// [`Checker::scheduler`](crate::Checker::scheduler).

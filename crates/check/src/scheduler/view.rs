@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::Ordering;
 
+use raddle_engine::memory::happens_before::EventOrder;
 use raddle_engine::{Ending, Execution, SiteId, State, ThreadId};
 
 use super::Choice;
@@ -344,6 +345,43 @@ impl<'a> Event<'a> {
     }
 }
 
+impl<'a> Event<'a> {
+    /// Returns the event that it received from: the write that a read takes, the write before a write in coherence order,
+    /// the call before a call of an object, the send of a message. `None` for the initial value or state, and for
+    /// operations without a source.
+    pub fn source(&self) -> Option<Event<'a>> {
+        let source = self.event.source?;
+        self.events.iter().find(|event| event.event.id == source)
+    }
+
+    /// Returns the labels that `raddle::event!` has given it, if the check records them:
+    /// [`Checker::observe`](crate::Checker::observe) does.
+    pub fn labels(&self) -> impl Iterator<Item = &'a str> {
+        let id = self.event.id;
+        let labels = self.events.execution.labels.iter();
+        labels
+            .filter(move |label| label.event == id)
+            .map(|label| &*label.text)
+    }
+}
+
+/// The happens-before order of the events of a [`Finished`] execution.
+#[derive(Debug)]
+pub struct HappensBefore(EventOrder);
+
+impl HappensBefore {
+    /// True when the first event happens before the second in the sense of the memory model. Two events of which neither
+    /// happens before the other are concurrent.
+    pub fn query(&self, first: Event<'_>, second: Event<'_>) -> bool {
+        self.0.has(first.event.id, second.event.id)
+    }
+}
+
+/// The class of an execution: equal for executions that have the same events with the same sources, in whatever order
+/// independent ones were performed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Class(Vec<raddle_engine::ClassEntry>);
+
 impl fmt::Debug for Event<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.events.execution.path(self.thread());
@@ -376,7 +414,7 @@ pub struct Finished<'a> {
 }
 
 impl<'a> Finished<'a> {
-    pub(super) fn new(execution: &'a Execution, ending: &'a Ending, places: &'a Places) -> Self {
+    pub(crate) fn new(execution: &'a Execution, ending: &'a Ending, places: &'a Places) -> Self {
         Finished {
             execution,
             ending,
@@ -400,6 +438,14 @@ impl<'a> Finished<'a> {
         }
     }
 
+    /// True when it belongs to a class: it has not been cut or discarded.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(
+            self.ended(),
+            Ended::Complete | Ended::Deadlock | Ended::Livelock
+        )
+    }
+
     /// Returns its events.
     pub fn events(&self) -> Events<'a> {
         Events {
@@ -411,6 +457,28 @@ impl<'a> Finished<'a> {
     /// Returns the number of threads created.
     pub fn thread_count(&self) -> usize {
         self.execution.threads.len()
+    }
+
+    /// Returns the name of the thread that the program gave it, or else its path in the tree of creations.
+    pub fn thread_name(&self, thread: ThreadId) -> String {
+        let own = self.execution.threads.get(thread.index());
+        let name = own.and_then(|info| info.name.clone());
+        name.unwrap_or_else(|| self.execution.path(thread).to_string())
+    }
+
+    /// Computes its happens-before order.
+    pub fn happens_before(&self) -> HappensBefore {
+        HappensBefore(EventOrder::of(self.execution))
+    }
+
+    /// Returns its class, which compares the events themselves and not their fingerprint.
+    pub fn exact_class(&self) -> Class {
+        Class(self.execution.class())
+    }
+
+    /// Returns the schedule by which it is replayed.
+    pub fn schedule(&self) -> raddle_engine::Schedule {
+        raddle_engine::Schedule::of(self.execution)
     }
 
     /// Returns the fingerprint of its class: executions with the same one differ only in the order

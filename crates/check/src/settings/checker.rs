@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use raddle_engine::behaviour::judge::NamedProperty;
 use raddle_engine::coverage::{Metric, Metrics};
 use raddle_engine::partial::PartialTrace;
 use raddle_engine::race_kinds::RaceModel;
@@ -97,6 +98,13 @@ macro_rules! checker {
             /// True when executions record the names that variables have in the source.
             pub(crate) names_variables: bool,
             pub(crate) only_estimate: bool,
+            /// The properties of every execution.
+            pub(crate) properties: Vec<NamedProperty>,
+            /// Set to run one execution and to list its alternatives; the point of a write whose steps are listed,
+            /// or an empty text.
+            pub(crate) lists_alternatives: Option<String>,
+            /// True when labels of events are recorded.
+            pub(crate) keeps_labels: bool,
             /// The partial trace of a failure that executions must be consistent with.
             pub(crate) total_replay: Option<TotalReplay>,
             /// The check that this one is a part of.
@@ -112,6 +120,9 @@ macro_rules! checker {
                     program: &Library,
                     names_variables: false,
                     only_estimate: false,
+                    properties: Vec::new(),
+                    lists_alternatives: None,
+                    keeps_labels: false,
                     total_replay: None,
                     part_of: None,
                     $($name: $initial,)*
@@ -308,14 +319,23 @@ impl Checker {
     /// Returns a context for executions of the check; `fatal` reports one that ends the process.
     pub(crate) fn context(
         &self,
-        exploration: Exploration,
+        mut exploration: Exploration,
         fatal: Arc<dyn FatalReporter>,
     ) -> Context {
+        if self.has_properties() {
+            exploration.set_properties(self.properties.clone().into());
+        }
         let context = Context::new(exploration, self.program, self.stack_size, fatal);
         context.set_reuses_memory(self.reuse_memory);
         context.set_ignores(self.reduce.paths);
         context.set_changes(self.mutant.changes());
+        context.set_keeps_labels(self.keeps_labels || self.has_properties());
         context
+    }
+
+    /// True when every execution is judged by properties.
+    pub(crate) fn has_properties(&self) -> bool {
+        !self.properties.is_empty()
     }
 
     /// True when a reduction leaves classes out.

@@ -1,7 +1,8 @@
-//! Analyses of finished executions: checkers, access manners, branches, coverage, alternatives,
+//! Analyses of finished executions: checkers, access manners, behaviour, branches, coverage, alternatives,
 //! minimisation and partial traces of failures.
 
 pub mod alternatives;
+pub mod behaviour;
 pub mod branches;
 pub mod check;
 pub(crate) mod classes;

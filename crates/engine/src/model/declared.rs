@@ -2,9 +2,9 @@
 //! uses of the data in locks.
 //!
 //! None of them is an event: a block begins and ends between two events of its thread. They are recorded only where
-//! accesses of cells are kept.
+//! accesses of cells are kept. Labels of events are recorded where a check asks for them.
 
-use crate::base::ids::{CellId, LocationId, ObjectId, SiteId, ThreadId};
+use crate::base::ids::{CellId, EventId, LocationId, ObjectId, SiteId, ThreadId};
 
 /// A variable: memory whose reads and writes are compared.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -56,6 +56,15 @@ pub struct DataUse {
     pub released: u32,
     /// True when the data was borrowed mutably.
     pub writes: bool,
+}
+
+/// A label of an event.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EventLabel {
+    /// The event: the last one of the thread that gave the label.
+    pub event: EventId,
+    /// The text.
+    pub text: String,
 }
 
 /// Everything that a program has declared in one execution.

@@ -6,7 +6,7 @@
 //! returns the exact name of the class and [`Execution::fingerprint`] a name of 64 bits.
 
 use super::access::{Access, Conflict};
-use super::declared::Declared;
+use super::declared::{Declared, EventLabel};
 use super::event::Event;
 use super::events::Events;
 use super::fault::{MemoryError, Panic};
@@ -94,6 +94,8 @@ pub struct Execution {
     pub accesses: Vec<(CellId, Access)>,
     /// Declarations of the program, if accesses are kept and it has made any.
     pub declared: Option<Box<Declared>>,
+    /// Labels of events, in the order in which the program gave them; empty unless the check asks for them.
+    pub labels: Vec<EventLabel>,
     /// First conflict between two accesses of a cell.
     pub conflict: Option<Conflict>,
     /// First use of memory that was freed, dropped or never allocated.
@@ -146,6 +148,7 @@ impl Execution {
         self.cells = 0;
         self.accesses.clear();
         self.declared = None;
+        self.labels.clear();
         self.conflict = None;
         self.memory_error = None;
         self.is_over = false;

@@ -1,9 +1,10 @@
-//! Declarations of the program in the running execution. They are recorded if accesses of cells are.
+//! Declarations of the program in the running execution. They are recorded if accesses of cells are, and labels of
+//! events whenever the front end has some.
 
 use super::World;
 use super::strategy::Dispatch;
-use crate::base::ids::{ObjectId, SiteId, ThreadId};
-use crate::model::declared::{Block, DataSet, DataUse, Datum, Declared};
+use crate::base::ids::{EventId, ObjectId, SiteId, ThreadId};
+use crate::model::declared::{Block, DataSet, DataUse, Datum, Declared, EventLabel};
 
 impl<D: Dispatch> World<D> {
     /// Records that the running thread enters a block; returns its number.
@@ -52,6 +53,14 @@ impl<D: Dispatch> World<D> {
                 released,
                 writes,
             });
+        }
+    }
+
+    /// Labels the last event of the running thread.
+    pub fn label_event(&mut self, thread: ThreadId, text: String) {
+        if let Some(index) = self.events_of(thread).checked_sub(1) {
+            let event = EventId { thread, index };
+            self.state.execution.labels.push(EventLabel { event, text });
         }
     }
 

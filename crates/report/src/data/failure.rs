@@ -57,6 +57,8 @@ pub enum FailureKind {
     /// Other threads' uses of variables that belong together between two uses of them in a block, with values that no
     /// serial order of the blocks has.
     MultiDataBlockRace,
+    /// The order of labelled events violates a property of the check.
+    Property,
     /// A thread used memory that was freed, dropped or never initialised.
     UseAfterFree,
     /// A native program freed a block that was freed before.
@@ -99,6 +101,7 @@ impl fmt::Display for FailureKind {
             FailureKind::BlockRace => "block race",
             FailureKind::MultiDataRace => "multi-data race",
             FailureKind::MultiDataBlockRace => "multi-data block race",
+            FailureKind::Property => "violated property",
             FailureKind::UseAfterFree => "use after free",
             FailureKind::DoubleFree => "double free",
             FailureKind::Uninitialised => "uninitialised read",
@@ -196,7 +199,8 @@ impl Failure {
     /// Returns the identity of the failure: two failures with the same gist count as one.
     pub fn gist(&self) -> (FailureKind, String) {
         let message = match self.kind {
-            FailureKind::TooLong | FailureKind::Limit => {
+            // The same property may be violated by several orders.
+            FailureKind::TooLong | FailureKind::Limit | FailureKind::Property => {
                 self.message.lines().next().unwrap_or_default()
             }
             _ => &self.message,

@@ -2,6 +2,7 @@
 //! format; `Display` is implemented here only for keys and fixed labels.
 
 pub(crate) mod advice;
+pub(crate) mod alternatives;
 pub(crate) mod branches;
 pub mod build;
 pub(crate) mod coverage;
@@ -15,6 +16,7 @@ pub(crate) mod guarantee;
 pub(crate) mod insight;
 pub(crate) mod limit;
 pub(crate) mod place;
+pub(crate) mod properties;
 pub(crate) mod reached;
 pub(crate) mod report;
 pub(crate) mod trace;

@@ -12,6 +12,7 @@ use crate::data::estimate::{Estimate, Unseen};
 use crate::data::failure::{Failure, FailureKind};
 use crate::data::guarantee::{Alone, Completeness, Guarantee};
 use crate::data::limit::SearchLimit;
+use crate::data::properties::PropertyResult;
 use crate::data::reached::ReachedStates;
 
 /// Settings of the search.
@@ -92,6 +93,7 @@ pub struct Report {
     pub(crate) modelled: Vec<String>,
     pub(crate) required: Option<Guarantee>,
     pub(crate) reached: ReachedStates,
+    pub(crate) properties: Vec<PropertyResult>,
     /// Name of the check, for the line with its result.
     #[serde(skip)]
     pub(crate) check: Option<String>,
@@ -136,6 +138,7 @@ impl Report {
             modelled: Vec::new(),
             required: None,
             reached: ReachedStates::default(),
+            properties: Vec::new(),
             check: None,
         }
     }
@@ -243,6 +246,17 @@ impl Report {
     /// executions that reached them. A state whose place no execution came to is not listed.
     pub fn reached(&self) -> &ReachedStates {
         &self.reached
+    }
+
+    /// Sets the results of the properties.
+    pub fn set_properties(&mut self, properties: Vec<PropertyResult>) {
+        self.properties = properties;
+    }
+
+    /// Returns the results of the [properties](https://docs.rs/raddle/latest/raddle/struct.Property.html) of the check, in
+    /// the order in which they were given.
+    pub fn properties(&self) -> &[PropertyResult] {
+        &self.properties
     }
 
     /// Sets the name of the check, which the line of [`assert_ok`](Self::assert_ok) begins with.

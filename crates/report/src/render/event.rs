@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::data::alternatives::ListedAlternatives;
 use crate::data::branches::Branches;
 use crate::data::estimate::Estimate;
 use crate::data::failure::Failure;
@@ -47,6 +48,11 @@ pub enum Happening<'a> {
     Replayed {
         /// Steps of the replayed execution.
         trace: &'a Trace,
+    },
+    /// The alternatives of one execution were asked for.
+    Alternatives {
+        /// The list.
+        list: &'a ListedAlternatives,
     },
     /// Changes of operations were asked for.
     Mutants(Mutants),

@@ -105,6 +105,7 @@ fn kind(finding: &Finding) -> FailureKind {
         Finding::Crash(_) => FailureKind::Crash,
         Finding::ForeignThread(_) => FailureKind::Uncontrolled,
         Finding::IgnoredValue(_) => FailureKind::IgnoredValue,
+        Finding::Property(_) => FailureKind::Property,
         Finding::Nondeterminism(divergence) => match divergence.from {
             Record::EarlierRun | Record::Scheduler | Record::Discarded => {
                 FailureKind::Nondeterminism

@@ -25,6 +25,8 @@ pub(crate) enum Signature {
     Race([Option<Line>; 2]),
     /// The site of an invalid memory access.
     Memory(Option<Line>),
+    /// The number of a violated property.
+    Property(usize),
 }
 
 impl Signature {
@@ -54,6 +56,7 @@ impl Signature {
                 Some(Signature::Race(places))
             }
             Finding::MemoryError(error) => Some(Signature::Memory(line(names, error.site))),
+            Finding::Property(violation) => Some(Signature::Property(violation.number)),
             _ => None,
         }
     }

@@ -15,7 +15,7 @@ mod trial;
 mod weak;
 mod work;
 
-pub use points::choice;
+pub use points::{choice, send};
 pub use reason::{Chain, Why};
 pub use text::{
     Alternative, AlternativeChoice, AlternativeError, AlternativeReceive, AlternativeSource, Point,

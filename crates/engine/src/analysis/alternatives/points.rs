@@ -35,6 +35,11 @@ pub fn choice(
     })
 }
 
+/// Returns the point of the event at this position as a source; `None` if no receive can take it.
+pub fn send(execution: &Execution, position: usize) -> Option<Point> {
+    point(execution, &execution.events[position], Role::Sends)
+}
+
 /// Returns the point of an event.
 fn point(execution: &Execution, event: &Event, role: Role) -> Option<Point> {
     let label = event.operation.label();

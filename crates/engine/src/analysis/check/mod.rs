@@ -16,6 +16,7 @@ pub mod race;
 
 use std::time::Duration;
 
+use crate::analysis::behaviour::judge::{Violation, ViolationEnd};
 use crate::analysis::race_kinds::{BlockValue, KindOfRace};
 use crate::base::ids::{CellId, ThreadId};
 use crate::model::access::Access;
@@ -100,6 +101,8 @@ pub enum Finding {
     ForeignThread(foreign::ForeignUse),
     /// An operation depends on the value of a location that the program declares to be ignored.
     IgnoredValue(ignored::IgnoredValue),
+    /// The order of the labelled events violates a property of the check.
+    Property(Violation),
     /// The program behaves differently under the same schedule.
     Nondeterminism(Divergence),
 }
@@ -112,6 +115,9 @@ impl Finding {
             Finding::Panic(panic) => Some(panic.after),
             Finding::DataRace(race) => Some(race.second.after),
             Finding::MemoryError(error) => Some(error.after),
+            Finding::Property(violation) if violation.end == ViolationEnd::Event => {
+                violation.word.last().map(|(position, _)| position + 1)
+            }
             _ => None,
         }
     }

@@ -32,7 +32,7 @@ mod strength;
 pub use detached::{DetachedAccess, DetachedAccesses, ThreadClock};
 pub(crate) use histories::{EveryEvent, LatestWrites};
 pub(crate) use recorded::HappensBefore;
-pub use recorded::clock_of;
+pub use recorded::{EventOrder, clock_of};
 pub use strength::Strength;
 
 use crate::base::ids::{EventId, ObjectId};

@@ -52,6 +52,34 @@ pub fn clock_of(execution: &Execution, thread: ThreadId) -> Vec<u32> {
     clocks.hb(thread)[..execution.threads.len()].to_vec()
 }
 
+/// Happens-before of an execution that has ended.
+#[derive(Debug)]
+pub struct EventOrder(HappensBefore<EveryEvent>);
+
+impl EventOrder {
+    /// Computes the order of all events.
+    #[must_use]
+    pub fn of(execution: &Execution) -> Self {
+        EventOrder(HappensBefore::of(execution))
+    }
+
+    /// Computes the order of causality: program order, reads-from and the order of the calls on each object, whatever the
+    /// orderings of accesses are.
+    #[must_use]
+    pub fn of_causes(execution: &Execution) -> Self {
+        EventOrder(HappensBefore::causes(execution))
+    }
+
+    /// True when the first event happens before the second.
+    #[must_use]
+    pub fn has(&self, first: EventId, second: EventId) -> bool {
+        match first.thread == second.thread {
+            true => first.index < second.index,
+            false => covers(self.0.history.row(second, self.0.width), first),
+        }
+    }
+}
+
 /// The clocks at one event.
 struct At<'a, H> {
     all: &'a mut HappensBefore<H>,

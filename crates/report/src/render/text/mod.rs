@@ -5,6 +5,7 @@ mod colour;
 mod coverage;
 pub(crate) mod layout;
 mod progress;
+mod properties;
 mod report;
 mod steps;
 mod story;

@@ -51,6 +51,9 @@ impl Report {
         for missed in self.reached.missed() {
             eprintln!("raddle: {name}{}", self.missing(missed));
         }
+        for property in &self.properties {
+            eprintln!("raddle: {name}{property}");
+        }
         if self.coverage.is_measured() {
             eprintln!("raddle: {name}{}", self.coverage);
         }

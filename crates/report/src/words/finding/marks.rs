@@ -156,6 +156,13 @@ pub(crate) fn of(finding: &Finding, context: &FindingContext<'_>) -> Vec<Mark> {
                 list.add(site, "the ignored value is read here".to_owned(), false);
             }
         }
+        Finding::Property(violation) => {
+            for (number, (position, label)) in violation.word.iter().rev().take(2).enumerate() {
+                let event = &context.execution.events[*position];
+                let title = trace.title(event.id.thread);
+                list.add(event.site, format!("{title}: {label:?}"), number == 0);
+            }
+        }
         Finding::Nondeterminism(_) => {
             if let Some(last) = trace.steps.last() {
                 list.last(ThreadId::new(last.thread));

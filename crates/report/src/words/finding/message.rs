@@ -31,6 +31,7 @@ impl FindingContext<'_> {
             Finding::Crash(thread) => self.crashed(*thread),
             Finding::ForeignThread(used) => self.foreign_thread(used),
             Finding::IgnoredValue(value) => self.ignored_value(value),
+            Finding::Property(violation) => self.violated_property(violation),
             Finding::StackOverflow(thread) => format!(
                 "thread {} used more stack than it has\n\
                  help: give threads more with `stack_size`, or look for a recursion without end",

@@ -11,6 +11,7 @@ pub(crate) mod memory;
 mod message;
 mod nondeterminism;
 mod panic;
+mod property;
 mod stale;
 mod stuck;
 pub(crate) mod waits;

@@ -14,6 +14,7 @@ mod exports;
 mod gallery;
 mod hangs;
 mod limits;
+mod listed_alternatives;
 mod linearizable;
 mod minimise_stories;
 mod near_change;

@@ -81,6 +81,21 @@ const RUN_ENVIRONMENT: [(&str, &str); 4] = [
     ),
 ];
 
+pub const ALTERNATIVES: &str = "\
+Examples:
+  cargo raddle alternatives tests::counter                    the sends that each receive could have taken
+  cargo raddle alternatives --native tests::counter           of a test that does not use raddle
+  cargo raddle alternatives counter --steps-to 'main ready 0' the steps that this write depends on
+  cargo raddle alternatives counter --save before.json        keep the list ...
+  cargo raddle alternatives counter --compare before.json     ... and tell what an edit has changed in it
+
+The test runs once. A listed source is possible in some execution, unless it is marked as undecided; what
+comes behind it can be run with RADDLE_STRATEGY.
+
+Environment:
+  CARGO     cargo executable; set by cargo
+  NO_COLOR  disables colours if set";
+
 pub const REPLAY: &str = "\
 Examples:
   cargo raddle replay tests::counter                        the schedule saved by the last failure

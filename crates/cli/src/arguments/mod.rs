@@ -13,9 +13,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Error, Parser, Subcommand};
 
 use subcommands::{
-    CompilerArguments, CompletionsArguments, CoverageArguments, ManualArguments, MutantsArguments,
-    OrderingsArguments, QueueArguments, ReplayArguments, ReportArguments, RunArguments,
-    SetupArguments, TestArguments, WorkArguments,
+    AlternativesArguments, CompilerArguments, CompletionsArguments, CoverageArguments,
+    ManualArguments, MutantsArguments, OrderingsArguments, QueueArguments, ReplayArguments,
+    ReportArguments, RunArguments, SetupArguments, TestArguments, WorkArguments,
 };
 
 /// Check concurrent code under many schedules.
@@ -39,6 +39,9 @@ pub enum Command {
     /// Replay one test on one schedule and print the execution.
     #[command(after_help = help::with_exit_codes(help::REPLAY))]
     Replay(ReplayArguments),
+    /// List the sources that the receives of one execution of a test could have had.
+    #[command(after_help = help::with_exit_codes(help::ALTERNATIVES))]
+    Alternatives(AlternativesArguments),
     /// Rebuild the HTML report of a run from its data and open the index.
     #[command(after_help = help::with_exit_codes(help::REPORT))]
     Report(ReportArguments),

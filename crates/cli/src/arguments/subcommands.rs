@@ -263,6 +263,36 @@ pub struct ReplayArguments {
 }
 
 #[derive(Args, Debug, PartialEq)]
+pub struct AlternativesArguments {
+    /// Name of the test, as printed by `cargo test`, or a part that no other name has.
+    #[arg(id = "name", value_name = "TEST", value_parser = NonEmptyStringValueParser::new())]
+    pub test: String,
+
+    /// List those of a test that does not use raddle.
+    #[arg(long)]
+    pub native: bool,
+
+    /// List every receive, also those that have one source only.
+    #[arg(long)]
+    pub all: bool,
+
+    /// List the steps that a write depends on: its thread, its variable and its number there, such as `producer ready 0`.
+    #[arg(long, value_name = "WRITE", value_parser = NonEmptyStringValueParser::new())]
+    pub steps_to: Option<String>,
+
+    /// Write the list to this file, to compare with it after an edit.
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+
+    /// Tell which alternatives of this list are gone, and which are new.
+    #[arg(long, value_name = "FILE")]
+    pub compare: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub cargo: CargoArguments,
+}
+
+#[derive(Args, Debug, PartialEq)]
 pub struct ReportArguments {
     /// Directory given to `cargo raddle test --report` or `RADDLE_REPORT`.
     #[arg(value_name = "DIR")]

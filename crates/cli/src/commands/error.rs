@@ -98,6 +98,14 @@ pub enum Error {
         test: String,
         path: PathBuf,
     },
+    /// The test has written no alternatives: it runs no check.
+    NoAlternatives {
+        test: String,
+    },
+    NotAListOfAlternatives {
+        path: PathBuf,
+        problem: String,
+    },
     /// Tests of the same name in several binaries have a saved schedule.
     SeveralSavedSchedules {
         test: String,
@@ -282,6 +290,17 @@ impl fmt::Display for Error {
             Self::BadSchedule { problem } => write!(
                 f,
                 "{problem}\n  help: the line `replay:` of a failure has a whole token",
+            ),
+            Self::NoAlternatives { test } => write!(
+                f,
+                "`{test}` has run no check whose alternatives could be listed\n  \
+                 help: with `--native` for a test that does not use raddle",
+            ),
+            Self::NotAListOfAlternatives { path, problem } => write!(
+                f,
+                "{}: {problem}\n  \
+                 help: `cargo raddle alternatives TEST --save FILE` writes such a list",
+                path.display(),
             ),
             Self::NoSavedSchedule { test, path } => write!(
                 f,

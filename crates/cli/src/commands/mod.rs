@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+mod alternatives;
 mod compile;
 mod completions;
 mod coverage;
@@ -34,6 +35,9 @@ pub fn execute(command: Command) -> Result<Verdict, Error> {
         }
         Command::Replay(arguments) => {
             replay::run(&cargo.with_files(files(&arguments.cargo.build)), arguments)
+        }
+        Command::Alternatives(arguments) => {
+            alternatives::run(&cargo.with_files(files(&arguments.cargo.build)), arguments)
         }
         Command::Report(arguments) => report::run(&arguments),
         Command::Mutants(arguments) => {

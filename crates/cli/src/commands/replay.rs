@@ -142,7 +142,7 @@ fn saved_files(directory: &Path, file: &str) -> Vec<PathBuf> {
 }
 
 /// Returns the native test with this name or part of it, and its binary.
-fn native_binary(
+pub(super) fn native_binary(
     cargo: &Cargo,
     for_cargo: &[OsString],
     test: &str,
@@ -160,7 +160,7 @@ fn native_binary(
 
 /// The test with this name, or the only one with this part in its name. Fails otherwise, because `cargo test` succeeds
 /// if a filter matches nothing.
-fn unique(wanted: &str, names: &[String]) -> Result<String, Error> {
+pub(super) fn unique(wanted: &str, names: &[String]) -> Result<String, Error> {
     if names.iter().any(|name| name == wanted) {
         return Ok(wanted.to_owned());
     }

@@ -30,14 +30,18 @@ impl Recording {
 
     /// Returns the execution of the last replayed check.
     fn trace(&self) -> Option<Trace> {
+        serde_json::from_value(self.last("replayed", "trace")?).ok()
+    }
+
+    /// Returns the data of the last event of a kind.
+    pub fn last(&self, kind: &str, field: &str) -> Option<Value> {
         let text = fs::read_to_string(&self.path).ok()?;
         let events = text
             .lines()
             .rev()
             .filter_map(|line| serde_json::from_str(line).ok());
-        let mut replays = events.filter(|event: &Value| event["event"] == "replayed");
-        let trace = replays.next()?.get_mut("trace")?.take();
-        serde_json::from_value(trace).ok()
+        let mut events = events.filter(|event: &Value| event["event"] == kind);
+        events.next()?.get_mut(field).map(Value::take)
     }
 
     /// Writes the requested files.

@@ -1,5 +1,6 @@
 //! Results in human-readable and machine-readable formats.
 
+pub mod alternatives;
 pub mod changes;
 pub mod comparison;
 pub mod diagnostics;

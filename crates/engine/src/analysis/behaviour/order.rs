@@ -125,10 +125,7 @@ impl ClassOrder {
                 Operation::Call { call, .. } if call.is_silent() => {
                     self.add(position, event.source.and_then(|id| at.get(&id).copied()));
                 }
-                Operation::Call { object, .. }
-                | Operation::Leads {
-                    barrier: object, ..
-                } => {
+                Operation::Call { object, .. } => {
                     self.add(position, last.insert(object, position));
                 }
                 _ => {}
